@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "codec.h"
+
+/*
+ * The field tables of every message, as data. A message missing here fails to link, since
+ * message.h declares the description of each one in PROTOCOL_MESSAGES.
+ */
+
+#define PRESENCE_REQUIRED true
+#define PRESENCE_OPTIONAL false
+
+#define THIS bind_spec
+#define FIELDS BIND_FIELDS
+#include "field_table.h"
+
+#define THIS limits_spec
+#define FIELDS LIMITS_FIELDS
+#include "field_table.h"
+
+#define THIS limit_state
+#define FIELDS LIMIT_STATE_FIELDS
+#include "field_table.h"
+
+#define THIS boundary
+#define FIELDS BOUNDARY_FIELDS
+#include "field_table.h"
+
+#define THIS log_state
+#define FIELDS LOG_STATE_FIELDS
+#include "field_table.h"
+
+#define THIS status_trial
+#define FIELDS STATUS_TRIAL_FIELDS
+#include "field_table.h"
+
+#define THIS outcome_record
+#define FIELDS OUTCOME_FIELDS
+#include "field_table.h"
+
+#define THIS trial_view
+#define FIELDS TRIAL_FIELDS
+#include "field_table.h"
+
+#define THIS hello_request
+#define FIELDS HELLO_FIELDS
+#include "field_table.h"
+
+#define THIS launch_request
+#define FIELDS LAUNCH_FIELDS
+#include "field_table.h"
+
+#define THIS list_request
+#define FIELDS LIST_FIELDS
+#include "field_table.h"
+
+#define THIS show_request
+#define FIELDS SHOW_FIELDS
+#include "field_table.h"
+
+#define THIS wait_request
+#define FIELDS WAIT_FIELDS
+#include "field_table.h"
+
+#define THIS cancel_request
+#define FIELDS CANCEL_FIELDS
+#include "field_table.h"
+
+#define THIS logs_request
+#define FIELDS LOGS_FIELDS
+#include "field_table.h"
+
+#define THIS watch_request
+#define FIELDS WATCH_FIELDS
+#include "field_table.h"
+
+#define THIS status_request
+#define FIELDS STATUS_FIELDS
+#include "field_table.h"
+
+#define THIS shutdown_request
+#define FIELDS SHUTDOWN_FIELDS
+#include "field_table.h"
+
+#define THIS hello_reply
+#define FIELDS HELLO_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS list_reply
+#define FIELDS LIST_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS status_reply
+#define FIELDS STATUS_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS shutdown_reply
+#define FIELDS SHUTDOWN_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS logs_reply
+#define FIELDS LOGS_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS watch_reply
+#define FIELDS WATCH_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS state_event
+#define FIELDS STATE_EVENT_FIELDS
+#include "field_table.h"
+
+#define THIS log_event
+#define FIELDS LOG_EVENT_FIELDS
+#include "field_table.h"
+
+#define THIS gap_event
+#define FIELDS GAP_EVENT_FIELDS
+#include "field_table.h"
+
+#define THIS log_end_event
+#define FIELDS LOG_END_EVENT_FIELDS
+#include "field_table.h"
+
+#define THIS error_body
+#define FIELDS ERROR_FIELDS
+#include "field_table.h"
+
+/* The codec copies the words of every set as one int. */
+#define ASSERT_WIDTH_(set) _Static_assert(sizeof(enum set) == sizeof(int), #set);
+ASSERT_WIDTH_(state)
+ASSERT_WIDTH_(outcome)
+ASSERT_WIDTH_(cause)
+ASSERT_WIDTH_(ender)
+ASSERT_WIDTH_(role)
+ASSERT_WIDTH_(mode)
+ASSERT_WIDTH_(network)
+ASSERT_WIDTH_(backend)
+ASSERT_WIDTH_(stream)
+
+#define ARGUMENTS_(verb, FIELDS) [VERB_##verb] = &verb##_request_type,
+
+const struct message_type *verb_arguments_type(enum verb verb)
+{
+	static const struct message_type *const types[VERB_COUNT] = {PROTOCOL_REQUESTS(ARGUMENTS_)};
+
+	return (size_t)verb < VERB_COUNT ? types[verb] : NULL;
+}
+
+const struct message_type *field_inner_type(enum field_type type)
+{
+	static const struct message_type *const types[FIELD_TYPE_COUNT] = {
+		[FIELD_LIMITS] = &limits_spec_type,	    [FIELD_BOUNDARY] = &boundary_type,
+		[FIELD_TRIAL] = &trial_view_type,	    [FIELD_BINDS] = &bind_spec_type,
+		[FIELD_LIMIT_STATES] = &limit_state_type,   [FIELD_LOG_STATES] = &log_state_type,
+		[FIELD_STATUS_TRIALS] = &status_trial_type, [FIELD_TRIALS] = &trial_view_type,
+	};
+
+	return types[type];
+}

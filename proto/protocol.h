@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * The wire, in one place: every verb, key, code, word and limit that trialsd and its clients
+ * share. Everything else that speaks of them (decoders, encoders, --help, the tables of PROTOCOL,
+ * the fuzz dictionary, the golden vectors) is made from these tables, so that no two can disagree.
+ *
+ * Rules for editing: a name or number is never reused and never changes its meaning. A new key is
+ * added at the end of its table as OPTIONAL. `status` and `shutdown` are frozen: a client of any
+ * age must be able to ask an unknown daemon what it is and to stop it.
+ *
+ * A table row is X(name, TYPE, PRESENCE, limit, "what it means"). TYPE is one of the types of
+ * message.h, which also says what C member each becomes. `limit` depends on the type: the most
+ * bytes of a string, the most elements of a list or map, the largest value of a number.
+ */
+
+#define PROTOCOL_VERSION 1
+/* The oldest version this side still understands. */
+#define PROTOCOL_VERSION_OLDEST 1
+
+/* Framing. A frame is a u32 big-endian length, then that many bytes: exactly one msgpack map. */
+#define FRAME_HEADER_BYTES 4
+#define FRAME_BYTES_MAX (1024u * 1024u)
+#define FRAME_DEADLINE_SECONDS 10 /* from a frame's first byte to its last */
+
+/* Structure limits, checked on the raw bytes before anything is allocated for them. */
+#define MESSAGE_DEPTH_MAX 8
+#define MESSAGE_ELEMENTS_MAX 65536 /* of one list or map */
+#define MESSAGE_KEY_BYTES_MAX 64
+#define MESSAGE_DATA_KEY_BYTES_MAX 256 /* of a key that is data: a variable, a label */
+#define MESSAGE_MAP_KEYS_MAX 4096      /* of one map */
+
+/* Clients. */
+#define CLIENTS_MAX 512
+#define CLIENT_REQUESTS_MAX 1024		 /* accepted and not yet answered, per client */
+#define CLIENT_OUTPUT_BYTES_MAX (4u * 1024u * 1024u) /* queued and not yet read, per client */
+
+/* Trials. */
+#define PATH_BYTES_MAX 4095
+#define PROMPT_INLINE_BYTES_MAX (256u * 1024u)
+#define PROMPT_FILE_BYTES_MAX (20u * 1024u * 1024u)
+#define PRIORITY_MAX 1000 /* and -1000 */
+#define LIST_PAGE_MAX 200
+#define LOG_CHUNK_BYTES_MAX (64u * 1024u)
+#define LIMIT_BYTES_MAX (1ull << 50)
+#define LIMIT_OUTPUT_BYTES_MIN (64u * 1024u)
+#define SECONDS_MAX (365u * 24u * 3600u)
+
+/* X(name, "what it does") */
+#define PROTOCOL_VERBS(X)                                                                        \
+	X(hello, "agree on the version; must be the first request")                              \
+	X(launch, "accept a Trial: durable before the reply")                                    \
+	X(list, "Trials, newest first, a page at a time")                                        \
+	X(show, "one Trial, whole")                                                              \
+	X(wait, "one Trial, once it has ended")                                                  \
+	X(cancel, "end a Trial; idempotent")                                                     \
+	X(logs, "a Trial's output from an offset, pushed as log, gap and log_end events")        \
+	X(watch, "state changes of all Trials, pushed as state events")                          \
+	X(status, "what this daemon is and does (frozen)")                                       \
+	X(shutdown, "stop the daemon (frozen)")
+
+/* X(name, "when it is pushed") */
+#define PROTOCOL_EVENTS(X)                                                                       \
+	X(state, "a Trial changed its state")                                                    \
+	X(log, "a chunk of output")                                                              \
+	X(gap, "bytes that were produced and not kept")                                          \
+	X(log_end, "the output's end was reached and the Trial has ended, or it is not followed")
+
+/* X(name, "what it says, and what the client should do") */
+#define PROTOCOL_ERRORS(X)                                                                       \
+	X(bad_request, "the message is not a request of this protocol; a mistake in the client") \
+	X(unsupported_version, "no protocol version in common")                                  \
+	X(unknown_verb, "this daemon has no such verb")                                          \
+	X(invalid, "a field is wrong; the message names it and says what is allowed")            \
+	X(not_found, "no such Trial")                                                            \
+	X(conflict, "the key was used before with another body")                                 \
+	X(refused, "understood and not allowed; nothing was recorded")                           \
+	X(busy, "too much at once; try again later")                                             \
+	X(unavailable, "the daemon cannot do this now (storage, sandbox); nothing was recorded") \
+	X(internal, "a fault in the daemon; the journal has more")
+
+/* X(name, "meaning") */
+#define PROTOCOL_STATES(X)                                                                       \
+	X(queued, "accepted, durable, waiting for its turn")                                     \
+	X(held, "waits until something named is mended or resumed")                              \
+	X(leasing, "its turn; taking the leases it needs")                                       \
+	X(starting, "its keeper is being started; the sandbox is built")                         \
+	X(running, "its main process has started")                                               \
+	X(ending, "on its way out; not yet empty")                                               \
+	X(ended, "over; the outcome is final")
+
+/* X(name, counts against the Arm, "meaning") */
+#define PROTOCOL_OUTCOMES(X)                                                                     \
+	X(delivered, 1, "the main process exited 0")                                             \
+	X(failed, 1, "it exited with another code, or by a signal")                              \
+	X(timed_out, 1, "the wall limit ended it")                                               \
+	X(stalled, 1, "the stall limit ended it")                                                \
+	X(out_of_memory, 1, "the Trial's own memory limit ended its main process")               \
+	X(canceled, 0, "a client ended it")                                                      \
+	X(void, 0, "the session could not be had; see cause")                                    \
+	X(interrupted, 0, "the host or the user session ended under it")                         \
+	X(lost, 0, "its keeper and its report are both gone")
+
+/* X(name, "meaning"): why a Trial is void */
+#define PROTOCOL_CAUSES(X)                                                                       \
+	X(session_unavailable, "no login, no key, no binary, or the command cannot be executed") \
+	X(sandbox_unavailable, "the sandbox could not be built or proved")                       \
+	X(arm_changed, "something the Arm froze has changed")                                    \
+	X(limits_unavailable, "a limit that was asked for is not in force")                      \
+	X(panel_refused, "the Panel does not meet its Bar")
+
+/* X(name, "meaning"): who brought about the end */
+#define PROTOCOL_ENDERS(X)                                                                       \
+	X(agent, "the main process itself")                                                      \
+	X(client, "a cancel")                                                                    \
+	X(wall_limit, "the wall limit")                                                          \
+	X(stall_limit, "the stall limit")                                                        \
+	X(memory_limit, "the kernel, for the memory limit")                                      \
+	X(daemon, "trialsd")                                                                     \
+	X(keeper, "the Trial's keeper, since the sandbox failed")                                \
+	X(outside, "something outside trialsd")
+
+#define PROTOCOL_ROLES(X)                                                                        \
+	X(trial, "does the work; its repository is read-write")                                  \
+	X(grader, "judges a result; its repository is read-only")
+
+#define PROTOCOL_MODES(X)                                                                        \
+	X(ro, "read-only")                                                                       \
+	X(rw, "read-write")
+
+#define PROTOCOL_NETWORKS(X)                                                                     \
+	X(none, "its own empty network namespace")                                               \
+	X(host, "the host's network; stamped in the outcome")
+
+#define PROTOCOL_BACKENDS(X)                                                                     \
+	X(auto, "systemd where it can be had, else none")                                        \
+	X(systemd, "a transient scope with limits on the user manager")                          \
+	X(none, "no scope: pid namespace and clocks only")
+
+#define PROTOCOL_STREAMS(X)                                                                      \
+	X(stdout, "standard output")                                                             \
+	X(stderr, "standard error")
+
+/* Messages. See the head of this file for the form of a row. */
+
+#define HELLO_FIELDS(X)                                                                          \
+	X(version, UINT, REQUIRED, 1000, "the newest protocol version the client speaks")        \
+	X(program, STRING, OPTIONAL, 64, "the client's name and version, for the log")           \
+	X(features, STRINGS, OPTIONAL, 64, "names of optional features the client knows")
+
+#define HELLO_REPLY_FIELDS(X)                                                                    \
+	X(version, UINT, REQUIRED, 1000, "the version both will speak")                          \
+	X(program, STRING, REQUIRED, 64, "the daemon's name and version")                        \
+	X(features, STRINGS, OPTIONAL, 64, "names of optional features the daemon has")
+
+#define BIND_FIELDS(X)                                                                           \
+	X(source, PATH, REQUIRED, PATH_BYTES_MAX, "host path, absolute")                         \
+	X(destination, PATH, OPTIONAL, PATH_BYTES_MAX, "path inside; default: the source's")     \
+	X(mode, MODE, OPTIONAL, 0, "ro (default) or rw")                                         \
+	X(optional, BOOL, OPTIONAL, 0, "true: noted in the outcome when missing, not refused")
+
+#define LIMITS_FIELDS(X)                                                                         \
+	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "most time, suspend excluded")           \
+	X(memory, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes of memory, tmpfs included")            \
+	X(swap, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes of swap")                                \
+	X(tasks, UINT, OPTIONAL, 4194304, "processes and threads")                               \
+	X(cpu, UINT, OPTIONAL, 409600, "percent of one processor")                               \
+	X(tmp, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes of /tmp")                                 \
+	X(home, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes of the fresh home")                      \
+	X(output, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes kept of stdout, and of stderr")
+
+/* A launch: also the body of `--spec FILE.json`. Unknown keys in it are refused. */
+#define LAUNCH_FIELDS(X)                                                                         \
+	X(command, BYTES_LIST, OPTIONAL, 4096, "program and arguments")                          \
+	X(repository, PATH, OPTIONAL, PATH_BYTES_MAX, "prepared repository, absolute")           \
+	X(repository_mode, MODE, OPTIONAL, 0, "default: rw for a trial, ro for a grader")        \
+	X(share_repository, BOOL, OPTIONAL, 0, "do not wait for others that write to it")        \
+	X(cwd, PATH, OPTIONAL, PATH_BYTES_MAX, "working directory; default: the repository")     \
+	X(role, ROLE, OPTIONAL, 0, "trial (default) or grader")                                  \
+	X(build, PATH, OPTIONAL, PATH_BYTES_MAX, "the Arm's build, bound read-only")             \
+	X(skills, PATH, OPTIONAL, PATH_BYTES_MAX, "skills folder, bound read-only")              \
+	X(binds, BINDS, OPTIONAL, 128, "further host paths to bind")                             \
+	X(environment, PAIRS, OPTIONAL, 1024, "variables to set")                                \
+	X(network, NETWORK, OPTIONAL, 0, "none (default) or host")                               \
+	X(prompt, BLOB, OPTIONAL, PROMPT_INLINE_BYTES_MAX, "standard input, then end-of-file")   \
+	X(prompt_file, PATH, OPTIONAL, PATH_BYTES_MAX, "file to take it from, absolute")         \
+	X(limits, LIMITS, OPTIONAL, 0, "limits")                                                 \
+	X(labels, STRING_PAIRS, OPTIONAL, 64, "the client's own names for this Trial")           \
+	X(key, STRING, OPTIONAL, 128, "same key and body: the same Trial, never a second one")   \
+	X(priority, INT, OPTIONAL, PRIORITY_MAX, "higher runs first; default 0")                 \
+	X(grace_seconds, SECONDS, OPTIONAL, 3600, "from TERM to the end; default 10")
+
+#define LIST_FIELDS(X)                                                                           \
+	X(state, STATE, OPTIONAL, 0, "only Trials in this state")                                \
+	X(outcome, OUTCOME, OPTIONAL, 0, "only Trials with this outcome")                        \
+	X(labels, STRING_PAIRS, OPTIONAL, 64, "only Trials with all of these")                   \
+	X(since, TIME, OPTIONAL, 0, "only Trials submitted at or after this time")               \
+	X(before, UINT, OPTIONAL, 0, "cursor: only Trials with a smaller id")                    \
+	X(limit, UINT, OPTIONAL, LIST_PAGE_MAX, "most Trials in the page; default 50")
+
+#define SHOW_FIELDS(X)                                                                           \
+	X(id, UINT, REQUIRED, 0, "the Trial")                                                    \
+	X(plan, BOOL, OPTIONAL, 0, "with the sandbox plan")
+
+#define WAIT_FIELDS(X) X(id, UINT, REQUIRED, 0, "the Trial")
+
+#define CANCEL_FIELDS(X)                                                                         \
+	X(id, UINT, REQUIRED, 0, "the Trial")                                                    \
+	X(grace_seconds, SECONDS, OPTIONAL, 3600, "from TERM to the end; default: the launch's")
+
+#define LOGS_FIELDS(X)                                                                           \
+	X(id, UINT, REQUIRED, 0, "the Trial")                                                    \
+	X(stream, STREAM, OPTIONAL, 0, "stdout (default) or stderr")                             \
+	X(offset, UINT, OPTIONAL, 0, "first byte wanted, counted in original bytes; default 0")  \
+	X(tail, UINT, OPTIONAL, 0, "instead of offset: the last so many lines")                  \
+	X(follow, BOOL, OPTIONAL, 0, "go on until the Trial has ended")
+
+#define WATCH_FIELDS(X) X(id, UINT, OPTIONAL, 0, "only this Trial")
+
+#define STATUS_FIELDS(X)
+
+#define SHUTDOWN_FIELDS(X) X(cancel, BOOL, OPTIONAL, 0, "cancel what runs first")
+
+/* The arguments of each verb. X(verb, FIELDS) */
+#define PROTOCOL_REQUESTS(X)                                                                     \
+	X(hello, HELLO_FIELDS)                                                                   \
+	X(launch, LAUNCH_FIELDS)                                                                 \
+	X(list, LIST_FIELDS)                                                                     \
+	X(show, SHOW_FIELDS)                                                                     \
+	X(wait, WAIT_FIELDS)                                                                     \
+	X(cancel, CANCEL_FIELDS)                                                                 \
+	X(logs, LOGS_FIELDS)                                                                     \
+	X(watch, WATCH_FIELDS)                                                                   \
+	X(status, STATUS_FIELDS)                                                                 \
+	X(shutdown, SHUTDOWN_FIELDS)
+
+/* One limit as it was asked for and as it was found in force. */
+#define LIMIT_STATE_FIELDS(X)                                                                    \
+	X(name, STRING, REQUIRED, 32, "a key of limits")                                         \
+	X(asked, FLOAT, REQUIRED, 0, "the value asked for, or the default")                      \
+	X(by_default, BOOL, OPTIONAL, 0, "true: nobody asked, it is the shipped default")        \
+	X(enforced, BOOL, REQUIRED, 0, "it was read back from where it is enforced")
+
+/* What trials-init saw from inside the sandbox before it ran anything. */
+#define BOUNDARY_FIELDS(X)                                                                       \
+	X(pid, UINT, REQUIRED, 0, "init's pid inside: 1")                                        \
+	X(own_user, BOOL, REQUIRED, 0, "its own user namespace")                                 \
+	X(own_mount, BOOL, REQUIRED, 0, "its own mount namespace")                               \
+	X(own_pid, BOOL, REQUIRED, 0, "its own pid namespace")                                   \
+	X(own_ipc, BOOL, REQUIRED, 0, "its own ipc namespace")                                   \
+	X(own_uts, BOOL, REQUIRED, 0, "its own uts namespace")                                   \
+	X(own_cgroup, BOOL, REQUIRED, 0, "its own cgroup namespace")                             \
+	X(own_network, BOOL, REQUIRED, 0, "its own network namespace")                           \
+	X(no_new_privileges, BOOL, REQUIRED, 0, "set")                                           \
+	X(seccomp, BOOL, REQUIRED, 0, "a filter is loaded")                                      \
+	X(capabilities, UINT, REQUIRED, 0, "effective capabilities: 0")
+
+#define LOG_STATE_FIELDS(X)                                                                      \
+	X(stream, STREAM, REQUIRED, 0, "which")                                                  \
+	X(bytes, UINT, REQUIRED, 0, "bytes produced")                                            \
+	X(kept, UINT, REQUIRED, 0, "bytes kept")                                                 \
+	X(path, PATH, OPTIONAL, PATH_BYTES_MAX, "file with the head; .NNN files beside it hold the tail")
+
+/*
+ * What the keeper reports when a Trial has ended: its exit record, the file `outcome` in the
+ * Trial's folder. The same keys stand in a Trial.
+ */
+#define OUTCOME_FIELDS(X)                                                                        \
+	X(outcome, OUTCOME, OPTIONAL, 0, "how it ended; always there in a record")               \
+	X(cause, CAUSE, OPTIONAL, 0, "for void: why")                                            \
+	X(ended_by, ENDER, OPTIONAL, 0, "who brought it about")                                  \
+	X(message, STRING, OPTIONAL, 4096, "what happened, for a person")                        \
+	X(hint, STRING, OPTIONAL, 4096, "the command that mends it")                             \
+	X(exit_code, UINT, OPTIONAL, 255, "the main process's exit code")                        \
+	X(exit_signal, UINT, OPTIONAL, 128, "the signal that ended the main process")            \
+	X(started_at, TIME, OPTIONAL, 0, "the main process started")                             \
+	X(ended_at, TIME, OPTIONAL, 0, "the sandbox was empty; always there in a record")        \
+	X(wall_seconds, SECONDS, OPTIONAL, 0, "from start to end, suspend excluded")             \
+	X(boot_seconds, SECONDS, OPTIONAL, 0, "from start to end, suspend included")             \
+	X(cpu_seconds, SECONDS, OPTIONAL, 0, "processor time, all processes")                    \
+	X(cpu_user_seconds, SECONDS, OPTIONAL, 0, "of it in user mode")                          \
+	X(cpu_system_seconds, SECONDS, OPTIONAL, 0, "of it in the kernel")                       \
+	X(memory_peak, SIZE, OPTIONAL, 0, "most bytes at once (of one process where no cgroup counts them)") \
+	X(tasks_peak, UINT, OPTIONAL, 0, "most processes and threads at once")                   \
+	X(io_read_bytes, SIZE, OPTIONAL, 0, "bytes read from storage")                           \
+	X(io_write_bytes, SIZE, OPTIONAL, 0, "bytes written to storage")                         \
+	X(oom_kills, UINT, OPTIONAL, 0, "processes killed for the memory limit")                 \
+	X(task_limit_hits, UINT, OPTIONAL, 0, "forks refused for the task limit")                \
+	X(limits, LIMIT_STATES, OPTIONAL, 16, "limits asked for and found in force")             \
+	X(boundary, BOUNDARY, OPTIONAL, 0, "the sandbox as seen from inside")                    \
+	X(logs, LOG_STATES, OPTIONAL, 2, "what was written and what is kept")
+
+/* A Trial, as show, list, launch, wait, cancel and the state event give it. */
+#define TRIAL_FIELDS(X)                                                                          \
+	X(id, UINT, REQUIRED, 0, "positive, never reused")                                       \
+	X(uuid, STRING, REQUIRED, 36, "names its scope and its keeper")                          \
+	X(state, STATE, REQUIRED, 0, "where it is")                                              \
+	X(role, ROLE, REQUIRED, 0, "trial or grader")                                            \
+	X(command, BYTES_LIST, OPTIONAL, 4096, "program and arguments")                          \
+	X(repository, PATH, OPTIONAL, PATH_BYTES_MAX, "canonical")                               \
+	X(repository_mode, MODE, OPTIONAL, 0, "ro or rw")                                        \
+	X(cwd, PATH, OPTIONAL, PATH_BYTES_MAX, "as asked")                                       \
+	X(network, NETWORK, REQUIRED, 0, "as it is or will be")                                  \
+	X(backend, BACKEND, OPTIONAL, 0, "systemd or none, once started")                        \
+	X(labels, STRING_PAIRS, OPTIONAL, 64, "the client's own names")                          \
+	X(key, STRING, OPTIONAL, 128, "as given at launch")                                      \
+	X(priority, INT, REQUIRED, PRIORITY_MAX, "higher runs first")                            \
+	X(submitted_at, TIME, REQUIRED, 0, "accepted")                                           \
+	X(unit, STRING, OPTIONAL, 128, "its scope on the user manager")                          \
+	X(folder, PATH, OPTIONAL, PATH_BYTES_MAX, "what is kept of it")                          \
+	X(position, UINT, OPTIONAL, 0, "place in the queue, 1 is next")                          \
+	X(waits_for, STRING, OPTIONAL, 256, "what a queued Trial waits for")                     \
+	X(canceled_by, STRING, OPTIONAL, 128, "the client that canceled it")                     \
+	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know: optional paths that were missing, …") \
+	X(plan_digest, STRING, OPTIONAL, 64, "SHA-256 of the sandbox plan, hexadecimal")         \
+	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments (show with plan)")          \
+	OUTCOME_FIELDS(X)
+
+#define LIST_REPLY_FIELDS(X)                                                                     \
+	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
+	X(cursor, UINT, OPTIONAL, 0, "there is more: ask again with before=cursor")
+
+/* A Trial that is not over, in status. */
+#define STATUS_TRIAL_FIELDS(X)                                                                   \
+	X(id, UINT, REQUIRED, 0, "the Trial")                                                    \
+	X(state, STATE, REQUIRED, 0, "where it is")                                              \
+	X(waits_for, STRING, OPTIONAL, 256, "what it waits for")
+
+#define STATUS_REPLY_FIELDS(X)                                                                   \
+	X(program, STRING, REQUIRED, 64, "name and version")                                     \
+	X(pid, UINT, REQUIRED, 0, "the daemon's process id")                                     \
+	X(started_at, TIME, REQUIRED, 0, "when it started")                                      \
+	X(socket, PATH, REQUIRED, PATH_BYTES_MAX, "where it listens")                            \
+	X(state_folder, PATH, REQUIRED, PATH_BYTES_MAX, "ledger and Trials' folders")            \
+	X(runtime_folder, PATH, REQUIRED, PATH_BYTES_MAX, "socket and locks")                    \
+	X(logs_folder, PATH, REQUIRED, PATH_BYTES_MAX, "one folder per Trial")                   \
+	X(backend, BACKEND, REQUIRED, 0, "in use: systemd or none")                              \
+	X(backend_reason, STRING, OPTIONAL, 1024, "why it is none")                              \
+	X(unavailable, STRING, OPTIONAL, 1024, "why nothing can be launched")                    \
+	X(disk_bytes, SIZE, REQUIRED, 0, "used by the state folder")                             \
+	X(max_running, UINT, REQUIRED, 0, "most Trials at once")                                 \
+	X(queued, UINT, REQUIRED, 0, "waiting")                                                  \
+	X(running, UINT, REQUIRED, 0, "holding a slot")                                          \
+	X(ended, UINT, REQUIRED, 0, "in the ledger and over")                                    \
+	X(clients, UINT, REQUIRED, 0, "connected")                                               \
+	X(trials, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "what is not over, next first")
+
+#define SHUTDOWN_REPLY_FIELDS(X) X(canceled, UINT, REQUIRED, 0, "Trials canceled for it")
+
+/* The reply of logs; the output follows as events that carry the request's number. */
+#define LOGS_REPLY_FIELDS(X) X(offset, UINT, REQUIRED, 0, "where the output will start")
+
+#define WATCH_REPLY_FIELDS(X)
+
+#define STATE_EVENT_FIELDS(X)                                                                    \
+	X(trial, TRIAL, REQUIRED, 0, "the Trial as it is now")                                   \
+	X(before, STATE, OPTIONAL, 0, "the state it was in")
+
+#define LOG_EVENT_FIELDS(X)                                                                      \
+	X(offset, UINT, REQUIRED, 0, "of the first byte")                                        \
+	X(data, BLOB, REQUIRED, LOG_CHUNK_BYTES_MAX, "the bytes as they were written")
+
+#define GAP_EVENT_FIELDS(X)                                                                      \
+	X(from, UINT, REQUIRED, 0, "first byte not kept")                                        \
+	X(to, UINT, REQUIRED, 0, "first byte kept again")
+
+#define LOG_END_EVENT_FIELDS(X) X(offset, UINT, REQUIRED, 0, "bytes produced in all")
+
+#define ERROR_FIELDS(X)                                                                          \
+	X(code, STRING, REQUIRED, 64, "one of the error codes")                                  \
+	X(message, STRING, REQUIRED, 4096, "what is wrong, for a person")                        \
+	X(hint, STRING, OPTIONAL, 4096, "what mends it")
+
+/*
+ * Every message type: M(c_name, FIELDS). Inner ones come before those that hold them. The C
+ * structure is `struct c_name`, its description `c_name_type` (message.h).
+ */
+#define PROTOCOL_MESSAGES(M)                                                                     \
+	M(bind_spec, BIND_FIELDS)                                                                \
+	M(limits_spec, LIMITS_FIELDS)                                                            \
+	M(limit_state, LIMIT_STATE_FIELDS)                                                       \
+	M(boundary, BOUNDARY_FIELDS)                                                             \
+	M(log_state, LOG_STATE_FIELDS)                                                           \
+	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
+	M(outcome_record, OUTCOME_FIELDS)                                                        \
+	M(trial_view, TRIAL_FIELDS)                                                              \
+	M(hello_request, HELLO_FIELDS)                                                           \
+	M(launch_request, LAUNCH_FIELDS)                                                         \
+	M(list_request, LIST_FIELDS)                                                             \
+	M(show_request, SHOW_FIELDS)                                                             \
+	M(wait_request, WAIT_FIELDS)                                                             \
+	M(cancel_request, CANCEL_FIELDS)                                                         \
+	M(logs_request, LOGS_FIELDS)                                                             \
+	M(watch_request, WATCH_FIELDS)                                                           \
+	M(status_request, STATUS_FIELDS)                                                         \
+	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
+	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
+	M(list_reply, LIST_REPLY_FIELDS)                                                         \
+	M(status_reply, STATUS_REPLY_FIELDS)                                                     \
+	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
+	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
+	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \
+	M(state_event, STATE_EVENT_FIELDS)                                                       \
+	M(log_event, LOG_EVENT_FIELDS)                                                           \
+	M(gap_event, GAP_EVENT_FIELDS)                                                           \
+	M(log_end_event, LOG_END_EVENT_FIELDS)                                                   \
+	M(error_body, ERROR_FIELDS)

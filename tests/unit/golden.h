@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdio.h>
+
+#include "proto/message.h"
+
+/* The golden vectors of proto/vectors/: one frame of fixed content per message. */
+struct golden {
+	const char *name;		 /* of its files, NAME.frame and NAME.json */
+	const struct message_type *type; /* of what the envelope holds; NULL for an error */
+	int (*write)(msgpack_sbuffer *buffer);
+};
+
+extern const struct golden goldens[];
+extern const size_t golden_count;
+
+/* As in PROTOCOL: bytes that are no UTF-8, and all that is bin, become {"base64": "…"}. */
+void golden_print_json(FILE *file, const msgpack_object *object);

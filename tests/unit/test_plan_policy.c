@@ -1,0 +1,505 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan_fixture.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "plan/listeners.h"
+#include "plan/mounts.h"
+
+/* Every rule at the head of policy.c and of destination.c, refused and allowed. */
+
+static struct plan_fixture fixture;
+
+static void setup(void)
+{
+	fixture_init(&fixture);
+}
+
+static void teardown(void)
+{
+	fixture_done(&fixture);
+}
+
+static void forget_binds(void)
+{
+	for (size_t i = 0; i < fixture.launch.binds.count; i++) {
+		free((char *)fixture.binds[i].source);
+		free((char *)fixture.binds[i].destination);
+	}
+	fixture.launch.binds.count = 0;
+}
+
+static void refused(const char *source, const char *destination, const char *mode, const char *part,
+		    const char *other)
+{
+	add_bind(&fixture, source, destination, mode);
+	expect_refusal(&fixture, ERROR_refused, part, other);
+	forget_binds();
+}
+
+static void allowed(const char *source, const char *destination, const char *mode)
+{
+	add_bind(&fixture, source, destination, mode);
+	expect_plan(&fixture);
+	forget_binds();
+}
+
+/* Rule 1. */
+START_TEST(kernel_file_systems)
+{
+	refused("/proc/1/task", "/data", "ro", "file system of the kernel", "/proc/1");
+	refused("/sys/kernel", "/data", "ro", "file system of the kernel", "/sys/kernel");
+	refused("/dev", "/data", "ro", "which shows the host", "/dev/pts");
+	refused("/dev/null", "/data", "ro", "neither a folder nor a regular file", "/dev/null");
+}
+END_TEST
+
+/* Rule 2: not even to read. */
+START_TEST(own_folders)
+{
+	make_folder(at(&fixture, "state/trials/1"));
+	make_link(at(&fixture, "way"), "state/trials");
+	refused(at(&fixture, "state"), "/data", "ro", "state folder", at(&fixture, "state"));
+	refused(at(&fixture, "state/trials/1"), "/data", "ro", "lies in", "state folder");
+	refused(at(&fixture, "way/1"), "/data", "ro", "state folder", "");
+	refused(at(&fixture, "run"), "/data", "ro", "runtime folder", "");
+	refused(fixture.root, "/data", "ro", "contains", "state folder");
+	refused("/tmp", "/data", "ro", "contains", "state folder");
+	refused("/", "/data", "ro", "contains", "state folder");
+	fixture.launch.build = at(&fixture, "state");
+	expect_refusal(&fixture, ERROR_refused, "build: ", "state folder");
+	fixture.launch.build = NULL;
+	fixture.launch.skills = at(&fixture, "run");
+	expect_refusal(&fixture, ERROR_refused, "skills: ", "runtime folder");
+}
+END_TEST
+
+/* Rule 3. As root the owner is made another one. */
+START_TEST(owner)
+{
+	if (geteuid() == 0)
+		fixture.host.uid = 12345;
+	refused("/usr/share", "/data", "rw", "belongs to uid 0, not to you", "/usr/share");
+	allowed("/usr/share", "/data", "ro");
+	if (geteuid() == 0)
+		refused(at(&fixture, "repo"), "/data", "rw", "belongs to uid 0", "12345");
+}
+END_TEST
+
+/* Rules 4 and 5, for what exists. */
+START_TEST(guarded_folders)
+{
+	static const char *const guarded[] = {
+		".thirdshift",
+		".thirdshift/trials",
+		".codex",
+		".claude",
+		".grok",
+		".kimi",
+		".kimi-code",
+		".config/muse",
+		".gemini",
+		".ssh",
+		".gnupg",
+		".local/share/opencode",
+		".local/bin",
+		".config/systemd",
+		".local/share/systemd",
+		".config/autostart",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(guarded); i++) {
+		make_folder(at(&fixture, "home/%s/deep/er", guarded[i]));
+		refused(at(&fixture, "home/%s", guarded[i]), "/data", "rw", "writable", "binds[0]");
+		refused(at(&fixture, "home/%s/deep/er", guarded[i]), "/data", "rw", "lies in", "");
+		allowed(at(&fixture, "home/%s", guarded[i]), "/data", "ro");
+	}
+	refused(at(&fixture, "home"), "/data", "rw", "home folder", "writable");
+	refused(at(&fixture, "home/.config"), "/data", "rw", "contains", "");
+	refused(at(&fixture, "home/.local"), "/data", "rw", "contains", "");
+	make_folder(at(&fixture, "home/code/project"));
+	allowed(at(&fixture, "home/code/project"), NULL, "rw");
+	allowed(at(&fixture, "home/code"), NULL, "rw");
+}
+END_TEST
+
+/* Rule 5: what does not exist yet could be made in a writable folder around it. */
+START_TEST(guarded_and_missing)
+{
+	make_folder(at(&fixture, "home/.config"));
+	make_folder(at(&fixture, "home/.local/share"));
+	refused(at(&fixture, "home/.config"), "/data", "rw", "contains", "muse");
+	refused(at(&fixture, "home/.local/share"), "/data", "rw", "contains", "opencode");
+	make_folder(at(&fixture, "home/.local/share/other"));
+	allowed(at(&fixture, "home/.local/share/other"), "/data", "rw");
+	make_folder(at(&fixture, "conf"));
+	refused(at(&fixture, "conf"), "/data", "rw", "configuration", "conf/trialsd");
+}
+END_TEST
+
+/* The home folder's parent, the root: whichever way they are spelled. */
+START_TEST(home_and_root)
+{
+	struct plan_host host = fixture.host;
+
+	/* State and runtime elsewhere, so that only the rule on HOME can refuse. */
+	make_folder(at(&fixture, "homes/person"));
+	make_link(at(&fixture, "homes/again"), "person/../../homes");
+	fixture.host.home = strdup(at(&fixture, "homes/person"));
+	refused(at(&fixture, "homes"), "/data", "rw", "is or contains the home folder", "");
+	refused(at(&fixture, "homes/again"), "/data", "rw", "is or contains the home folder", "");
+	refused(at(&fixture, "homes/person/.."), "/data", "rw", "the home folder", "");
+	refused("/", "/data", "rw", "is or contains the root folder", "");
+	allowed(at(&fixture, "homes"), "/data", "ro");
+	fixture.launch.repository = at(&fixture, "homes");
+	expect_refusal(&fixture, ERROR_refused, "repository: ", "home folder");
+	free(fixture.host.home);
+	fixture.host = host;
+}
+END_TEST
+
+/* A login folder that is a link to somewhere else is guarded there, and so is the link. */
+START_TEST(guarded_through_links)
+{
+	make_folder(at(&fixture, "dotfiles/ssh"));
+	make_folder(at(&fixture, "links"));
+	make_link(at(&fixture, "home/.ssh"), at(&fixture, "links/ssh"));
+	make_link(at(&fixture, "links/ssh"), at(&fixture, "dotfiles/ssh"));
+	refused(at(&fixture, "dotfiles"), "/data", "rw", "ssh keys", "");
+	refused(at(&fixture, "dotfiles/ssh"), "/data", "rw", "ssh keys", "");
+	refused(at(&fixture, "links"), "/data", "rw", "ssh keys", "");
+}
+END_TEST
+
+/* Rule 5 for single files. */
+START_TEST(guarded_files)
+{
+	make_file(at(&fixture, "home/.bashrc"), "");
+	make_file(at(&fixture, "home/.ssh/id"), "");
+	make_file(at(&fixture, "home/notes"), "");
+	refused(at(&fixture, "home/.bashrc"), "/data/rc", "rw", "start-up file", "");
+	refused(at(&fixture, "home/.ssh/id"), "/data/id", "rw", "ssh keys", "");
+	allowed(at(&fixture, "home/notes"), "/data/notes", "rw");
+}
+END_TEST
+
+static int listen_at(const char *path, int type, bool listening)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
+
+	ck_assert_uint_lt(strlen(path), sizeof(address.sun_path));
+	strcpy(address.sun_path, path);
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	if (listening)
+		ck_assert_int_eq(listen(fd, 1), 0);
+	return fd;
+}
+
+/* Rule 6, however the socket's owner and the launch spell the place. */
+START_TEST(listening_sockets)
+{
+	int fd;
+
+	make_folder(at(&fixture, "repo/deep"));
+	make_link(at(&fixture, "lnk"), "repo");
+	fd = listen_at(at(&fixture, "repo/deep/s"), SOCK_STREAM, true);
+	refused(at(&fixture, "repo"), NULL, "ro", "listens on the socket", "repo/deep/s");
+	refused(at(&fixture, "lnk"), NULL, "ro", "listens on the socket", "");
+	allowed(at(&fixture, "home"), "/data", "ro");
+	close(fd);
+	allowed(at(&fixture, "repo"), NULL, "ro");
+	fd = listen_at(at(&fixture, "lnk/deep/t"), SOCK_SEQPACKET, true);
+	refused(at(&fixture, "repo"), NULL, "ro", "listens on the socket", "lnk/deep/t");
+	close(fd);
+	fd = listen_at(at(&fixture, "repo/deep/d"), SOCK_DGRAM, false);
+	refused(at(&fixture, "repo"), NULL, "ro", "listens on the socket", "repo/deep/d");
+	close(fd);
+	fd = listen_at(at(&fixture, "repo/deep/idle"), SOCK_STREAM, false);
+	allowed(at(&fixture, "repo"), NULL, "ro");
+	close(fd);
+}
+END_TEST
+
+START_TEST(sockets_in_the_list)
+{
+	char text[] = "Num       RefCount Protocol Flags    Type St Inode Path\n"
+		      "0000000000000001: 00000002 00000000 00010000 0001 01  1000 /run/a b\n"
+		      "0000000000000002: 00000003 00000000 00000000 0001 03  1001 /run/connected\n"
+		      "0000000000000003: 00000002 00000000 00010000 0001 01  1002 @abstract\n"
+		      "0000000000000004: 00000002 00000000 00000000 0002 01  1003 /run/log\n"
+		      "0000000000000005: 00000002 00000000 00010000 0005 01 99999 /run/seq\n"
+		      "0000000000000006: 00000002 00000000 00010000 0001 01  1004\n"
+		      "garbage\n";
+	struct text_list paths;
+
+	ck_assert_int_eq(listeners_parse(&paths, text), 0);
+	ck_assert_uint_eq(paths.count, 3);
+	ck_assert_str_eq(paths.items[0], "/run/a b");
+	ck_assert_str_eq(paths.items[1], "/run/log");
+	ck_assert_str_eq(paths.items[2], "/run/seq");
+	text_list_done(&paths);
+}
+END_TEST
+
+/* Rule 7. */
+START_TEST(read_only_stays_so)
+{
+	make_folder(at(&fixture, "work/repo"));
+	fixture.launch.repository = at(&fixture, "work/repo");
+	fixture.launch.has.role = true;
+	fixture.launch.role = ROLE_grader;
+	refused(at(&fixture, "work"), "/data", "rw", "bound read-only", "repository");
+	allowed(at(&fixture, "work"), NULL, "rw");
+	allowed(at(&fixture, "work"), "/data", "ro");
+	refused(at(&fixture, "work/repo"), "/data", "rw", "bound read-only", "repository");
+}
+END_TEST
+
+/* Rule 1 of destinations. */
+START_TEST(destination_shape)
+{
+	static const char *const bad[] = {"data",     "/data/", "//data",    "/data//x", "/./data",
+					  "/data/..", "/../x",	"/data/./x", "",	 "/data/."};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		add_bind(&fixture, at(&fixture, "repo"), bad[i], "ro");
+		expect_refusal(&fixture, ERROR_invalid, "must be an absolute path", "binds[0]");
+		forget_binds();
+	}
+	allowed(at(&fixture, "repo"), "/data/...", "ro");
+	allowed(at(&fixture, "repo"), "/data/..x/-rf\n", "ro");
+}
+END_TEST
+
+/* Rules 2 to 6 of destinations. */
+START_TEST(destination_places)
+{
+	static const char *const bad[] = {
+		"/",
+		"/proc/x",
+		"/proc",
+		"/sys/x",
+		"/dev/x",
+		"/dev",
+		"/dev/shm",
+		"/run/x",
+		"/run",
+		"/usr",
+		"/usr/share/x",
+		"/bin/x",
+		"/lib64/x",
+		"/lib",
+		"/boot/x",
+		"/etc",
+		"/tmp",
+		"/var",
+		"/var/tmp",
+		"/etc/passwd",
+		"/etc/passwd/x",
+		"/etc/localtime",
+		"/etc/ssl",
+	};
+	static const char *const good[] = {"/opt/x",	  "/srv/x",	    "/data",
+					   "/tmp/x/y",	  "/var/tmp/x",	    "/dev/shm/x",
+					   "/var/lib/x",  "/run/media/u/d", "/mnt",
+					   "/etc/java/x", "/library",	    "/home2/x"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		refused(at(&fixture, "repo"), bad[i], "ro", "nothing can be bound at", bad[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		allowed(at(&fixture, "repo"), good[i], "ro");
+	refused(at(&fixture, "repo"), "/etc/java", "rw", "only read-only", "");
+	refused(at(&fixture, "repo"), fixture.host.home, "ro", "has its own", "home");
+	refused(at(&fixture, "repo"), fixture.root, "ro", "has its own", "home");
+	allowed(at(&fixture, "repo"), at(&fixture, "home/x"), "rw");
+	allowed("/usr/share", NULL, "ro");
+	refused("/usr/share", "/usr/lib", "ro", "same as on the host", "");
+}
+END_TEST
+
+/* Rule 7 of destinations: nothing hides another thing by accident. */
+START_TEST(destinations_that_meet)
+{
+	make_folder(at(&fixture, "other"));
+	add_bind(&fixture, at(&fixture, "repo"), "/data", "ro");
+	refused(at(&fixture, "other"), "/data", "ro", "/data is that of binds[0] too", "binds[1]");
+	fixture.launch.repository = at(&fixture, "repo");
+	fixture.launch.build = at(&fixture, "repo");
+	expect_refusal(&fixture, ERROR_refused, "build: ", "that of repository too");
+}
+END_TEST
+
+/* Rule 8 of destinations. */
+START_TEST(no_mount_point_in_user_files)
+{
+	make_folder(at(&fixture, "repo/there/dir"));
+	make_file(at(&fixture, "repo/file"), "");
+	make_folder(at(&fixture, "other"));
+	make_file(at(&fixture, "single"), "");
+	make_link(at(&fixture, "repo/link"), "there");
+	fixture.launch.repository = at(&fixture, "repo");
+	allowed(at(&fixture, "other"), at(&fixture, "repo/there"), "ro");
+	allowed(at(&fixture, "other"), at(&fixture, "repo/there/dir"), "ro");
+	allowed(at(&fixture, "single"), at(&fixture, "repo/file"), "ro");
+	refused(at(&fixture, "other"), at(&fixture, "repo/gone"), "ro",
+		"no mount point is made in your files", "repo/gone");
+	refused(at(&fixture, "other"), at(&fixture, "repo/link"), "ro", "symbolic link", "");
+	refused(at(&fixture, "other"), at(&fixture, "repo/link/dir"), "ro", "symbolic link", "");
+	refused(at(&fixture, "other"), at(&fixture, "repo/file"), "ro", "is a file in", "folder");
+	refused(at(&fixture, "single"), at(&fixture, "repo/there"), "ro", "is a folder in", "");
+	ck_assert_int_ne(access(at(&fixture, "repo/gone"), F_OK), 0);
+}
+END_TEST
+
+/* Rule 8: what has no destination of its own must not cover a namesake. */
+START_TEST(hidden_by_accident)
+{
+	make_folder(at(&fixture, "a/repo"));
+	make_folder(at(&fixture, "b/repo"));
+	fixture.launch.repository = at(&fixture, "b/repo");
+	refused(at(&fixture, "a"), at(&fixture, "b"), "ro", "repository: ", "would hide another");
+	allowed(at(&fixture, "b"), NULL, "ro");
+}
+END_TEST
+
+/* Rule 9: a destination through a link that the sandbox makes. */
+START_TEST(destination_through_a_link)
+{
+	make_folder(at(&fixture, "real/sub"));
+	make_link(at(&fixture, "lnk"), at(&fixture, "real"));
+	fixture.launch.repository = at(&fixture, "lnk/sub");
+	expect_plan(&fixture);
+	refused(at(&fixture, "home"), at(&fixture, "lnk/data"), "ro", "symbolic link",
+		"canonical path");
+}
+END_TEST
+
+START_TEST(required_and_optional)
+{
+	struct plan *plan = NULL;
+
+	add_bind(&fixture, at(&fixture, "none/at all"), "/data", "optional");
+	add_bind(&fixture, at(&fixture, "home"), "/opt/h", "optional");
+	ck_assert_int_eq(build(&fixture, &plan), 0);
+	ck_assert_uint_eq(plan->notes.count, 1);
+	ck_assert_ptr_nonnull(strstr(plan->notes.items[0], "none/at all"));
+	ck_assert_ptr_nonnull(plan_at(plan, "/opt/h"));
+	ck_assert_ptr_null(plan_at(plan, "/data"));
+	plan_free(plan);
+	forget_binds();
+	add_bind(&fixture, at(&fixture, "none/at all"), "/data", "ro");
+	expect_refusal(&fixture, ERROR_invalid, "binds[0]: ", "there is no \"none\"");
+	/* Optional is about what is missing, not about what is forbidden. */
+	forget_binds();
+	refused(at(&fixture, "state"), "/data", "optional", "state folder", "");
+}
+END_TEST
+
+START_TEST(many_missing)
+{
+	struct plan *plan = NULL;
+
+	for (unsigned int i = 0; i < 128; i++)
+		add_bind(&fixture, at(&fixture, "none%u", i), NULL, "optional");
+	ck_assert_int_eq(build(&fixture, &plan), 0);
+	ck_assert_uint_eq(plan->notes.count, PLAN_NOTES_MAX);
+	ck_assert_ptr_nonnull(strstr(plan->notes.items[PLAN_NOTES_MAX - 1], "more notes"));
+	plan_free(plan);
+}
+END_TEST
+
+START_TEST(kinds)
+{
+	make_file(at(&fixture, "file"), "");
+	fixture.launch.repository = at(&fixture, "file");
+	expect_refusal(&fixture, ERROR_invalid, "repository: ", "is not a folder");
+	fixture.launch.repository = NULL;
+	fixture.launch.build = at(&fixture, "file");
+	expect_plan(&fixture);
+}
+END_TEST
+
+START_TEST(mount_table)
+{
+	char text[] =
+		"27 1 254:0 / / rw - ext4 /dev/vda rw\n"
+		"28 27 254:0 /home/u/.ssh /mnt/a\\040b rw shared:1 master:2 - ext4 /dev/vda rw\n"
+		"29 27 0:5 / /proc rw - proc proc rw\n"
+		"nonsense\n";
+	struct mount_table table;
+
+	ck_assert_int_eq(mount_table_parse(&table, text), 0);
+	ck_assert_uint_eq(table.count, 3);
+	ck_assert_str_eq(table.mounts[1].point, "/mnt/a b");
+	ck_assert_str_eq(table.mounts[1].root, "/home/u/.ssh");
+	ck_assert_str_eq(table.mounts[2].type, "proc");
+	ck_assert_uint_eq(table.mounts[0].major, 254);
+	mount_table_done(&table);
+}
+END_TEST
+
+START_TEST(position_in_a_file_system)
+{
+	_cleanup_(mount_table_done) struct mount_table table = {0};
+	_cleanup_(mount_position_done) struct mount_position position = {0};
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+
+	ck_assert_int_eq(mount_table_read(&table), 0);
+	ck_assert_int_eq(place_open(&place, "x", at(&fixture, "repo"), NULL, &fixture.fault), 0);
+	ck_assert_int_eq(mount_position(&table, &place, &position), 0);
+	ck_assert_ptr_nonnull(strstr(position.path, strrchr(fixture.root, '/')));
+}
+END_TEST
+
+static void add_policy(TCase *policy)
+{
+	tcase_add_test(policy, kernel_file_systems);
+	tcase_add_test(policy, own_folders);
+	tcase_add_test(policy, owner);
+	tcase_add_test(policy, guarded_folders);
+	tcase_add_test(policy, guarded_and_missing);
+	tcase_add_test(policy, home_and_root);
+	tcase_add_test(policy, guarded_through_links);
+	tcase_add_test(policy, guarded_files);
+	tcase_add_test(policy, listening_sockets);
+	tcase_add_test(policy, sockets_in_the_list);
+	tcase_add_test(policy, read_only_stays_so);
+	tcase_add_test(policy, required_and_optional);
+	tcase_add_test(policy, many_missing);
+	tcase_add_test(policy, kinds);
+	tcase_add_test(policy, mount_table);
+	tcase_add_test(policy, position_in_a_file_system);
+}
+
+int main(void)
+{
+	Suite *suite = suite_create("plan_policy");
+	TCase *policy = tcase_create("policy");
+	TCase *destinations = tcase_create("destinations");
+	SRunner *runner;
+	int failed;
+
+	tcase_add_checked_fixture(policy, setup, teardown);
+	add_policy(policy);
+	suite_add_tcase(suite, policy);
+	tcase_add_checked_fixture(destinations, setup, teardown);
+	tcase_add_test(destinations, destination_shape);
+	tcase_add_test(destinations, destination_places);
+	tcase_add_test(destinations, destinations_that_meet);
+	tcase_add_test(destinations, no_mount_point_in_user_files);
+	tcase_add_test(destinations, hidden_by_accident);
+	tcase_add_test(destinations, destination_through_a_link);
+	suite_add_tcase(suite, destinations);
+	runner = srunner_create(suite);
+	srunner_run_all(runner, CK_ENV);
+	failed = srunner_ntests_failed(runner);
+	srunner_free(runner);
+	return failed ? 1 : 0;
+}

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The reader of trialsd.conf. inih splits a line into section, key and value; what it would let
+ * pass or change in silence is settled before it sees the line, by the reader that hands it one
+ * line at a time:
+ *
+ *   - it cuts lines that are longer than its buffer, and takes the rest for a line of its own;
+ *   - it ends a value at " ;", and knows no other comment behind a value;
+ *   - it takes an indented line for more of the value before it;
+ *   - it takes ':' for '=', drops text after "[Section]", and says nothing of an empty section.
+ *
+ * Each of these is a fault here, or (an indented line) has no meaning. Whatever inih's build
+ * options are, it gets lines on which they make no difference.
+ *
+ * Everything is read into a copy, which takes the place of the configuration at the end.
+ */
+#include "base/config.h"
+
+#include <fcntl.h>
+#include <ini.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "proto/quantity.h"
+
+#define FILE_BYTES_MAX 65536
+#define LINE_BYTES_MAX 8192 /* room for a path of PATH_BYTES_MAX */
+#define MAX_RUNNING_MAX 1024
+#define MEMORY_BYTES_MIN (4u << 20)
+#define TMPFS_BYTES_MIN 4096
+#define GRACE_SECONDS_MAX 3600
+
+/* Debian's inih takes the length of a line at run time; elsewhere it is built in. */
+extern int ini_max_line __attribute__((__weak__));
+
+struct config_key {
+	const char *section;
+	const char *name;
+	/* 0, -EINVAL when the value is not what `allowed` says, -ENOMEM. */
+	int (*set)(struct config *config, const struct config_key *key, const char *value);
+	const char *allowed;
+	/* Of a limit: where it goes, what it may be at least, and whether it can be absent. */
+	size_t has_offset;
+	size_t offset;
+	uint64_t least;
+	bool infinite;
+};
+
+static int set_text(char **text, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+static int read_number(const char *value, uint64_t most, uint64_t *ret_number)
+{
+	size_t digits = strspn(value, "0123456789");
+	uint64_t number;
+
+	if (digits == 0 || digits > 10 || value[digits] != '\0')
+		return -EINVAL;
+	number = strtoull(value, NULL, 10);
+	if (number < 1 || number > most)
+		return -EINVAL;
+	*ret_number = number;
+	return 0;
+}
+
+static int read_boolean(const char *value, bool *ret_boolean)
+{
+	static const char *const words[][2] = {
+		{"no", "yes"}, {"false", "true"}, {"off", "on"}, {"0", "1"}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+		for (int j = 0; j < 2; j++)
+			if (strcmp(value, words[i][j]) == 0) {
+				*ret_boolean = j;
+				return 0;
+			}
+	return -EINVAL;
+}
+
+static int set_max_running(struct config *config, const struct config_key *key, const char *value)
+{
+	uint64_t number;
+	int r = read_number(value, MAX_RUNNING_MAX, &number);
+
+	(void)key;
+	if (r == 0)
+		config->max_running = (unsigned int)number;
+	return r;
+}
+
+static int set_backend(struct config *config, const struct config_key *key, const char *value)
+{
+	int backend = backend_from_name(value);
+
+	(void)key;
+	if (backend < 0)
+		return -EINVAL;
+	config->backend = (enum backend)backend;
+	return 0;
+}
+
+static int set_bwrap(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	if (value[0] != '/' || strlen(value) > PATH_BYTES_MAX)
+		return -EINVAL;
+	return set_text(&config->bwrap, value);
+}
+
+static int set_require_limits(struct config *config, const struct config_key *key,
+			      const char *value)
+{
+	(void)key;
+	return read_boolean(value, &config->require_limits);
+}
+
+static int set_path(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	if (strlen(value) > PATH_BYTES_MAX)
+		return -EINVAL;
+	/* An empty or relative folder would be the working directory: the Trial's own. */
+	for (const char *at = value;; at++) {
+		if (*at != '/')
+			return -EINVAL;
+		at += strcspn(at, ":");
+		if (*at == '\0')
+			return set_text(&config->path, value);
+	}
+}
+
+static bool *limit_has(struct config *config, const struct config_key *key)
+{
+	return (bool *)((char *)config + key->has_offset);
+}
+
+static bool is_absent(const struct config_key *key, const char *value)
+{
+	return key->infinite && strcmp(value, "infinity") == 0;
+}
+
+static int set_limit(struct config *config, const struct config_key *key, const char *value,
+		     int (*read)(const char *value, uint64_t *ret_number))
+{
+	uint64_t number = 0;
+	int r;
+
+	*limit_has(config, key) = false;
+	if (!is_absent(key, value)) {
+		r = read(value, &number);
+		if (r < 0 || number < key->least)
+			return -EINVAL;
+		*limit_has(config, key) = true;
+	}
+	*(uint64_t *)(void *)((char *)config + key->offset) = number;
+	return 0;
+}
+
+static int set_size(struct config *config, const struct config_key *key, const char *value)
+{
+	return set_limit(config, key, value, quantity_size);
+}
+
+static int read_tasks(const char *value, uint64_t *ret_number)
+{
+	return read_number(value, 4194304, ret_number);
+}
+
+static int set_tasks(struct config *config, const struct config_key *key, const char *value)
+{
+	return set_limit(config, key, value, read_tasks);
+}
+
+static int read_percent(const char *value, uint64_t *ret_number)
+{
+	int r = quantity_percent(value, ret_number);
+
+	return r == 0 && *ret_number > 409600 ? -ERANGE : r;
+}
+
+static int set_percent(struct config *config, const struct config_key *key, const char *value)
+{
+	return set_limit(config, key, value, read_percent);
+}
+
+static int set_wall(struct config *config, const struct config_key *key, const char *value)
+{
+	double seconds = 0;
+
+	if (is_absent(key, value)) {
+		config->limits.has.wall_seconds = false;
+	} else {
+		if (quantity_time(value, &seconds) < 0 || seconds < 1)
+			return -EINVAL;
+		config->limits.has.wall_seconds = true;
+	}
+	config->limits.wall_seconds = seconds;
+	return 0;
+}
+
+static int set_grace(struct config *config, const struct config_key *key, const char *value)
+{
+	double seconds;
+
+	(void)key;
+	if (quantity_time(value, &seconds) < 0 || seconds > GRACE_SECONDS_MAX)
+		return -EINVAL;
+	config->grace_seconds = seconds;
+	return 0;
+}
+
+#define LIMIT(name)                                                                                \
+	.has_offset = offsetof(struct config, limits.has.name),                                    \
+	.offset = offsetof(struct config, limits.name)
+
+static const struct config_key config_keys[] = {
+	{.section = "Daemon",
+	 .name = "MaxRunning",
+	 .set = set_max_running,
+	 .allowed = "a whole number from 1 to 1024"},
+	{.section = "Daemon",
+	 .name = "Backend",
+	 .set = set_backend,
+	 .allowed = "auto, systemd or none"},
+	{.section = "Daemon", .name = "Bwrap", .set = set_bwrap, .allowed = "an absolute path"},
+	{.section = "Daemon",
+	 .name = "RequireLimits",
+	 .set = set_require_limits,
+	 .allowed = "yes or no"},
+	{.section = "Sandbox",
+	 .name = "Path",
+	 .set = set_path,
+	 .allowed = "absolute folders separated by colons"},
+	{.section = "Limits",
+	 .name = "Wall",
+	 .set = set_wall,
+	 .allowed = "a time such as 90min, from 1s to 365d, or infinity",
+	 .infinite = true},
+	{.section = "Limits",
+	 .name = "Memory",
+	 .set = set_size,
+	 .allowed = "a size such as 512M, from 4M to 1P, or infinity",
+	 LIMIT(memory),
+	 .least = MEMORY_BYTES_MIN,
+	 .infinite = true},
+	{.section = "Limits",
+	 .name = "Swap",
+	 .set = set_size,
+	 .allowed = "a size such as 512M, from 0 to 1P, or infinity",
+	 LIMIT(swap),
+	 .infinite = true},
+	{.section = "Limits",
+	 .name = "Tasks",
+	 .set = set_tasks,
+	 .allowed = "a whole number from 1 to 4194304, or infinity",
+	 LIMIT(tasks),
+	 .infinite = true},
+	{.section = "Limits",
+	 .name = "CPU",
+	 .set = set_percent,
+	 .allowed = "a percentage from 1% to 409600%, or infinity",
+	 LIMIT(cpu),
+	 .least = 1,
+	 .infinite = true},
+	{.section = "Limits",
+	 .name = "Tmp",
+	 .set = set_size,
+	 .allowed = "a size such as 512M, from 4K to 1P",
+	 LIMIT(tmp),
+	 .least = TMPFS_BYTES_MIN},
+	{.section = "Limits",
+	 .name = "Home",
+	 .set = set_size,
+	 .allowed = "a size such as 512M, from 4K to 1P",
+	 LIMIT(home),
+	 .least = TMPFS_BYTES_MIN},
+	{.section = "Limits",
+	 .name = "Output",
+	 .set = set_size,
+	 .allowed = "a size such as 64M, from 64K to 1P",
+	 LIMIT(output),
+	 .least = LIMIT_OUTPUT_BYTES_MIN},
+	{.section = "Limits",
+	 .name = "Grace",
+	 .set = set_grace,
+	 .allowed = "a time such as 10s, from 0 to 1h"},
+};
+
+/* What the reader, the handler and config_read share. */
+struct reading {
+	const char *path;
+	char *at; /* the rest of the text */
+	unsigned int line;
+	struct config *config;
+	uint64_t given; /* bits of config_keys */
+	struct fault *fault;
+	int result;
+};
+
+/* Stops the reading. key may be NULL. */
+static void refuse(struct reading *reading, const char *key, const char *why)
+{
+	reading->result = fault_set(reading->fault, ERROR_invalid, "%s:%u: %s%s%s", reading->path,
+				    reading->line, key ? key : "", key ? ": " : "", why);
+	if (reading->result == FAULT)
+		reading->result = fault_hint(reading->fault,
+					     "trialsd.conf(5) has the sections and keys");
+}
+
+/* Lists the sections, or the keys of one, for a refusal. */
+static void refuse_unknown(struct reading *reading, const char *name, const char *section)
+{
+	_cleanup_free_ char *text = NULL;
+	const char *before = "";
+	size_t size = 0;
+	FILE *file;
+
+	file = open_memstream(&text, &size);
+	if (!file) {
+		reading->result = -ENOMEM;
+		return;
+	}
+	fprintf(file, section ? "unknown key; this section has" : "unknown section; there are");
+	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++) {
+		const struct config_key *key = &config_keys[i];
+
+		if (section && strcmp(key->section, section) == 0)
+			fprintf(file, " %s", key->name);
+		else if (!section && strcmp(key->section, before) != 0)
+			fprintf(file, " [%s]", key->section);
+		before = key->section;
+	}
+	if (fclose(file) != 0) {
+		reading->result = -ENOMEM;
+		return;
+	}
+	refuse(reading, name, text);
+}
+
+static bool is_section(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++)
+		if (strcmp(config_keys[i].section, name) == 0)
+			return true;
+	return false;
+}
+
+static void check_section(struct reading *reading, char *line)
+{
+	char *end = strchr(line, ']');
+	bool known;
+
+	if (!end || end[1] != '\0') {
+		refuse(reading, NULL, "a section is written [Name], alone on its line");
+		return;
+	}
+	*end = '\0';
+	known = is_section(line + 1);
+	*end = ']';
+	if (!known)
+		refuse_unknown(reading, line, NULL);
+}
+
+static void check_assignment(struct reading *reading, char *line)
+{
+	static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t name = strspn(line, name_bytes);
+	char *equals = strchr(line, '=');
+
+	if (name == 0 || !equals || line + name + strspn(line + name, " \t") != equals) {
+		refuse(reading, NULL, "a line is Key=value, [Section] or a comment (# or ;)");
+		return;
+	}
+	if (line[strlen(line) - 1] == '\\') {
+		refuse(reading, NULL, "a value stands on one line; it cannot be continued with \\");
+		return;
+	}
+	for (const char *at = equals + 1; *at; at++)
+		if ((*at == ';' || *at == '#') && (at[-1] == ' ' || at[-1] == '\t')) {
+			refuse(reading, NULL, "a comment stands on a line of its own");
+			return;
+		}
+}
+
+static void check_line(struct reading *reading, char *line, size_t length, int size)
+{
+	if (!utf8_valid(line, length)) {
+		refuse(reading, NULL, "not text (UTF-8)");
+		return;
+	}
+	for (size_t i = 0; i < length; i++)
+		if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == 0x7f) {
+			refuse(reading, NULL, "a control character");
+			return;
+		}
+	if (line[0] == '\0' || line[0] == '#' || line[0] == ';')
+		line[0] = '\0';
+	else if (length + 2 >= (size_t)size)
+		refuse(reading, NULL, "the line is too long");
+	else if (line[0] == '[')
+		check_section(reading, line);
+	else
+		check_assignment(reading, line);
+}
+
+/* One line for inih, as fgets would give it; without the blanks around it. */
+static char *read_line(char *buffer, int size, void *stream)
+{
+	struct reading *reading = stream;
+	char *line = reading->at, *end;
+	size_t length;
+
+	if (reading->result != 0 || *line == '\0')
+		return NULL;
+	end = strchrnul(line, '\n');
+	reading->at = *end ? end + 1 : end;
+	reading->line++;
+	while (line < end && (*line == ' ' || *line == '\t'))
+		line++;
+	while (line < end && strchr(" \t\r", end[-1]))
+		end--;
+	*end = '\0';
+	length = (size_t)(end - line);
+	check_line(reading, line, length, size);
+	if (reading->result != 0)
+		return NULL;
+	snprintf(buffer, (size_t)size, "%s\n", line);
+	return buffer;
+}
+
+/* 1: go on, 0: stop, as inih has it. */
+static int take_value(void *context, const char *section, const char *name, const char *value)
+{
+	struct reading *reading = context;
+	_cleanup_free_ char *why = NULL;
+	int r;
+
+	if (section[0] == '\0') {
+		refuse(reading, name, "stands before the first [Section]");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++) {
+		const struct config_key *key = &config_keys[i];
+
+		if (strcmp(key->section, section) != 0 || strcmp(key->name, name) != 0)
+			continue;
+		if (reading->given & (1ull << i)) {
+			refuse(reading, name, "given a second time; once is allowed");
+			return 0;
+		}
+		reading->given |= 1ull << i;
+		r = key->set(reading->config, key, value);
+		if (r == 0)
+			return 1;
+		if (r == -ENOMEM || asprintf(&why, "\"%s\" is not %s", value, key->allowed) < 0) {
+			why = NULL;
+			reading->result = -ENOMEM;
+			return 0;
+		}
+		refuse(reading, name, why);
+		return 0;
+	}
+	refuse_unknown(reading, name, section);
+	return 0;
+}
+
+int config_init(struct config *config)
+{
+	cpu_set_t processors;
+	int count = 1;
+
+	*config = (struct config){
+		.backend = BACKEND_systemd,
+		.require_limits = true,
+		.limits =
+			{
+				.has = {.wall_seconds = true,
+					.tasks = true,
+					.tmp = true,
+					.home = true,
+					.output = true},
+				.wall_seconds = 2 * 3600,
+				.tasks = 2048,
+				.tmp = 4ull << 30,
+				.home = 4ull << 30,
+				.output = 64u << 20,
+			},
+		.grace_seconds = 10,
+	};
+	if (sched_getaffinity(0, sizeof(processors), &processors) == 0)
+		count = CPU_COUNT(&processors);
+	config->max_running = (unsigned int)(count > MAX_RUNNING_MAX ? MAX_RUNNING_MAX : count);
+	return set_text(&config->path, "/usr/local/bin:/usr/bin:/bin");
+}
+
+void config_done(struct config *config)
+{
+	free(config->bwrap);
+	free(config->path);
+	config->bwrap = NULL;
+	config->path = NULL;
+}
+
+/* The whole file as text, with a NUL after it (and maybe before: see ret_size). */
+static int read_text(const char *path, char **ret_text, size_t *ret_size, struct fault *ret_fault)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	size_t size = 0;
+	ssize_t n;
+
+	/* Not blocked by a FIFO that stands there. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENOENT ? -ENOENT : fault_errno(ret_fault, errno, path);
+	if (fstat(fd, &st) < 0)
+		return fault_errno(ret_fault, errno, path);
+	if (!S_ISREG(st.st_mode))
+		return fault_set(ret_fault, ERROR_invalid, "%s: not a regular file", path);
+	text = malloc(FILE_BYTES_MAX + 2);
+	if (!text)
+		return -ENOMEM;
+	while ((n = read(fd, text + size, FILE_BYTES_MAX + 1 - size)) > 0)
+		size += (size_t)n;
+	if (n < 0)
+		return fault_errno(ret_fault, errno, path);
+	if (size > FILE_BYTES_MAX)
+		return fault_set(ret_fault, ERROR_invalid, "%s: larger than 64 KiB", path);
+	text[size] = '\0';
+	*ret_text = steal(&text);
+	*ret_size = size;
+	return 0;
+}
+
+static unsigned int line_of(const char *text, size_t offset)
+{
+	unsigned int line = 1;
+
+	for (size_t i = 0; i < offset; i++)
+		line += text[i] == '\n';
+	return line;
+}
+
+static int config_copy(struct config *ret_copy, const struct config *config)
+{
+	*ret_copy = *config;
+	ret_copy->bwrap = config->bwrap ? strdup(config->bwrap) : NULL;
+	ret_copy->path = config->path ? strdup(config->path) : NULL;
+	if ((config->bwrap && !ret_copy->bwrap) || (config->path && !ret_copy->path)) {
+		config_done(ret_copy);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int config_read(struct config *config, const char *path, struct fault *ret_fault)
+{
+	static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
+	_cleanup_free_ char *text = NULL;
+	struct config copy;
+	struct reading reading = {.path = path, .config = &copy, .fault = ret_fault};
+	size_t size = 0;
+	int r;
+
+	r = read_text(path, &text, &size, ret_fault);
+	if (r != 0)
+		return r;
+	if (strlen(text) != size)
+		return fault_set(ret_fault, ERROR_invalid, "%s:%u: not text: a NUL byte", path,
+				 line_of(text, strlen(text)));
+	reading.at = strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
+	r = config_copy(&copy, config);
+	if (r < 0)
+		return r;
+	if (&ini_max_line)
+		ini_max_line = LINE_BYTES_MAX;
+	r = ini_parse_stream(read_line, &reading, take_value, &reading);
+	if (r != 0 && reading.result == 0)
+		refuse(&reading, NULL, "not understood");
+	if (reading.result != 0) {
+		config_done(&copy);
+		return reading.result;
+	}
+	config_done(config);
+	*config = copy;
+	return 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "base/fault.h"
+
+/*
+ * trialsd.conf: systemd's INI style, read strictly. An unknown section or key, a value out of
+ * range or a key given twice is a fault that names file, line and key; nothing is half-applied.
+ * The same names stand in trialsd.conf(5).
+ */
+struct config {
+	/* [Daemon] */
+	unsigned int max_running; /* MaxRunning=, 1 … 1024, default: number of processors */
+	enum backend backend;	  /* Backend=auto|systemd|none, default systemd */
+	char *bwrap;		  /* Bwrap=, absolute; NULL: found in root-owned folders of PATH */
+	bool require_limits;	  /* RequireLimits=yes|no, default yes */
+	/* [Sandbox] */
+	char *path; /* Path=, PATH inside; default /usr/local/bin:/usr/bin:/bin */
+	/* [Limits]: defaults for launches that do not say. Absent ones are not set. */
+	struct limits_spec limits; /* Wall= Memory= Swap= Tasks= CPU= Tmp= Home= Output= */
+	double grace_seconds;	   /* Grace=, default 10 */
+};
+
+/* The shipped defaults: wall 2h, tasks 2048, tmp and home 4G each, output 64M, grace 10s. */
+int config_init(struct config *config);
+void config_done(struct config *config);
+
+/* On top of what config holds. -ENOENT when there is no such file. */
+int config_read(struct config *config, const char *path, struct fault *ret_fault);

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/folder.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Makes each missing component; the umask keeps them private. */
+static int make_parents(const char *path)
+{
+	char partial[PATH_MAX];
+
+	if (strlen(path) >= sizeof(partial))
+		return -ENAMETOOLONG;
+	strcpy(partial, path);
+	for (char *at = partial + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(partial, 0700) < 0 && errno != EEXIST)
+			return -errno;
+		*at = '/';
+	}
+	return mkdir(partial, 0700) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+static int canonical_path(int fd, char **path)
+{
+	char link[64], target[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, target, sizeof(target) - 1);
+	if (n < 0)
+		return -errno;
+	target[n] = '\0';
+	free(*path);
+	*path = strdup(target);
+	return *path ? 0 : -ENOMEM;
+}
+
+int folder_private(char **path, int *ret_fd, struct fault *ret_fault)
+{
+	_cleanup_free_ char *absolute = NULL;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	int r;
+
+	if (**path != '/') {
+		char here[PATH_MAX];
+
+		if (!getcwd(here, sizeof(here)))
+			return -errno;
+		if (asprintf(&absolute, "%s/%s", here, *path) < 0) {
+			absolute = NULL;
+			return -ENOMEM;
+		}
+	}
+	r = make_parents(absolute ? absolute : *path);
+	if (r < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s: %s", *path, strerror(-r));
+	fd = open(absolute ? absolute : *path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s: %s", *path, strerror(errno));
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	r = canonical_path(fd, path);
+	if (r < 0)
+		return r;
+	if (st.st_uid != getuid())
+		return fault_set(ret_fault, ERROR_refused, "%s: belongs to another user", *path);
+	if (st.st_mode & 0077)
+		return fault_set(ret_fault, ERROR_refused, "%s: others can enter it (mode %04o)",
+				 *path, (unsigned int)(st.st_mode & 07777)),
+		       fault_hint(ret_fault, "chmod 700 '%s'", *path);
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s: cannot be written: %s", *path,
+				 strerror(errno));
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdint.h>
+
+/*
+ * What a keeper and its trials-init say to each other: fixed structures, one per packet, over a
+ * SOCK_SEQPACKET pair. Both are of one build (the keeper executes the init beside it), so there
+ * is a version to refuse by, not to negotiate.
+ *
+ *   init   -> keeper  HELLO      I am pid 1 of these namespaces, with these rights
+ *   keeper -> init    GO         with descriptors: the launch memfd, stdin, stdout, stderr, then
+ *                                leases to hold until nothing is left
+ *   init   -> keeper  STARTED    the main process was executed
+ *                  or NOT_STARTED  it could not be: step and errno; init then ends
+ *   keeper -> init    SIGNAL     send it to the main process
+ *   keeper -> init    FINISH     end everything now
+ *   init   -> keeper  EXITED     the main process's wait status and rusage
+ *   init   -> keeper  EMPTY      everything is reaped; rusage of all; init then exits
+ *
+ * When the keeper's end closes, for whatever reason, init does what FINISH says.
+ */
+#define CONTROL_VERSION 1
+
+enum control_type {
+	CONTROL_HELLO = 1,
+	CONTROL_GO,
+	CONTROL_STARTED,
+	CONTROL_NOT_STARTED,
+	CONTROL_SIGNAL,
+	CONTROL_FINISH,
+	CONTROL_EXITED,
+	CONTROL_EMPTY,
+};
+
+/* Where a start failed. */
+enum control_step {
+	CONTROL_STEP_LAUNCH = 1, /* the launch memfd is not one */
+	CONTROL_STEP_FORK,
+	CONTROL_STEP_STDIO,
+	CONTROL_STEP_LIMITS,
+	CONTROL_STEP_CWD,
+	CONTROL_STEP_EXEC,
+	CONTROL_STEP_INTERPRETER, /* the file is there; what its #! line or ELF header names is not */
+};
+
+/* Inode numbers of /proc/self/ns/NAME, in this order. */
+enum control_namespace {
+	CONTROL_NS_USER,
+	CONTROL_NS_MNT,
+	CONTROL_NS_PID,
+	CONTROL_NS_IPC,
+	CONTROL_NS_UTS,
+	CONTROL_NS_CGROUP,
+	CONTROL_NS_NET,
+	CONTROL_NS_COUNT,
+};
+
+struct control_usage {
+	uint64_t user_microseconds;
+	uint64_t system_microseconds;
+	uint64_t peak_bytes; /* most resident memory of one process */
+	uint64_t read_blocks;  /* of 512 bytes */
+	uint64_t write_blocks;
+};
+
+struct control_packet {
+	uint32_t type;	  /* enum control_type */
+	uint32_t version; /* CONTROL_VERSION */
+	union {
+		struct {
+			uint64_t namespaces[CONTROL_NS_COUNT];
+			uint64_t capabilities; /* effective */
+			uint32_t pid;
+			uint32_t uid;
+			uint32_t no_new_privileges;
+			uint32_t seccomp; /* mode: 2 is a filter */
+		} hello;
+		struct {
+			uint32_t leases; /* descriptors after the first four */
+		} go;
+		struct {
+			uint32_t step;
+			uint32_t error;
+		} not_started;
+		struct {
+			uint32_t number;
+		} signal;
+		struct {
+			uint32_t status; /* as wait(2) gives it */
+			uint32_t reserved;
+			struct control_usage usage;
+		} exited;
+		struct {
+			struct control_usage usage;
+		} empty;
+	};
+};
+
+/*
+ * The launch memfd (sealed against every change): this header, then NUL-terminated strings one
+ * after another: the working directory, `arguments` arguments, `variables` NAME=VALUE strings.
+ * bytes: of the whole file.
+ */
+#define CONTROL_LAUNCH_MAGIC 0x54524c31u /* TRL1 */
+#define CONTROL_LAUNCH_BYTES_MAX (32u * 1024u * 1024u)
+
+struct control_launch {
+	uint32_t magic;
+	uint32_t arguments;
+	uint32_t variables;
+	uint32_t bytes;
+};
+
+#define CONTROL_DESCRIPTORS_MAX 20

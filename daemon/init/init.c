@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * trials-init: pid 1 of a Trial's sandbox (bwrap --as-pid-1), started as `trials-init FD` with
+ * its end of the control socket (control.h) at FD. It starts the main process, reaps whatever is
+ * orphaned, reports how the main process ended, and ends the namespace.
+ *
+ * What shapes it:
+ * - Everything in the namespace runs as the same user, so pid 1 must be out of reach before
+ *   anything else runs: it makes itself non-dumpable before it says HELLO (no ptrace, no
+ *   /proc/1/{fd,mem,environ}, no pidfd_getfd). Signals from inside do nothing to pid 1.
+ * - It holds the Trial's leases. The kernel closes the files of a killed pid 1 before it kills the
+ *   rest, so a lease would fall with the others still alive. Hence every regular way out (the main
+ *   process ended, FINISH, or the keeper is gone) goes through init_end: kill, reap until nothing
+ *   is left, and only then exit.
+ * - kill(-1) outside a pid namespace would end everything the user runs. It is reached only as
+ *   pid 1 and after GO, which the keeper sends only when HELLO proves the namespaces.
+ * - One thread, no allocation, libc only.
+ */
+
+#include "control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "start.h"
+
+#define OOM_SCORE_ADJUSTMENT 500
+/* A storm of ending children must not keep init from hearing the keeper. */
+#define REAP_BATCH 64
+#define END_POLL_MILLISECONDS 100
+
+struct init {
+	int control;
+	int signals;
+	int start; /* read end of the start pipe, until the main process is executed */
+	pid_t main;
+	bool main_exited;
+};
+
+static int init_send(struct init *init, struct control_packet *packet)
+{
+	packet->version = CONTROL_VERSION;
+	if (send(init->control, packet, sizeof(*packet), MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return -errno;
+	return 0;
+}
+
+static void usage_from_rusage(struct control_usage *ret, const struct rusage *from)
+{
+	*ret = (struct control_usage){
+		.user_microseconds = (uint64_t)from->ru_utime.tv_sec * 1000000u +
+				     (uint64_t)from->ru_utime.tv_usec,
+		.system_microseconds = (uint64_t)from->ru_stime.tv_sec * 1000000u +
+				       (uint64_t)from->ru_stime.tv_usec,
+		.peak_bytes = (uint64_t)from->ru_maxrss * 1024u,
+		.read_blocks = (uint64_t)from->ru_inblock,
+		.write_blocks = (uint64_t)from->ru_oublock,
+	};
+}
+
+static void init_not_started(struct init *init, const struct start_error *error)
+{
+	struct control_packet packet = { .type = CONTROL_NOT_STARTED };
+
+	packet.not_started.step = error->step;
+	packet.not_started.error = error->error;
+	init_send(init, &packet);
+	/* What the child that failed exits with says nothing about the main process. */
+	init->main_exited = true;
+}
+
+/*
+ * The start pipe closes when the main process is executed, or carries why it was not. False when
+ * it was not. A main process killed on its way (by the memory limit, say) counts as started: its
+ * wait status says the rest.
+ */
+static bool init_read_start(struct init *init)
+{
+	struct control_packet packet = { .type = CONTROL_STARTED };
+	struct start_error error;
+	ssize_t n;
+
+	do
+		n = read(init->start, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	close(init->start);
+	init->start = -1;
+	if (n == (ssize_t)sizeof(error)) {
+		init_not_started(init, &error);
+		return false;
+	}
+	init_send(init, &packet);
+	return true;
+}
+
+static void init_main_exited(struct init *init, int status, const struct rusage *usage)
+{
+	struct control_packet packet = { .type = CONTROL_EXITED };
+
+	init->main_exited = true;
+	if (init->start >= 0 && !init_read_start(init))
+		return;
+	packet.exited.status = (uint32_t)status;
+	usage_from_rusage(&packet.exited.usage, usage);
+	init_send(init, &packet);
+}
+
+/* At most limit of them: 1 there may be more, 0 none is ready, -ECHILD nothing is left. */
+static int init_reap(struct init *init, unsigned int limit)
+{
+	struct rusage usage;
+	int status;
+	pid_t pid;
+
+	while (limit-- > 0) {
+		pid = wait4(-1, &status, WNOHANG, &usage);
+		if (pid == 0)
+			return 0;
+		if (pid < 0)
+			return errno == EINTR ? 1 : -ECHILD;
+		if (pid == init->main && !init->main_exited)
+			init_main_exited(init, status, &usage);
+	}
+	return 1;
+}
+
+static void init_take_signals(struct init *init)
+{
+	struct signalfd_siginfo information[4];
+
+	while (read(init->signals, information, sizeof(information)) > 0)
+		;
+}
+
+/* Ends the namespace; see the head of this file for why exiting alone would not do. */
+static _Noreturn void init_end(struct init *init)
+{
+	struct control_packet packet = { .type = CONTROL_EMPTY };
+	struct pollfd signals = { .fd = init->signals, .events = POLLIN };
+	struct rusage usage;
+	int r;
+
+	for (;;) {
+		kill(-1, SIGKILL);
+		do
+			r = init_reap(init, REAP_BATCH);
+		while (r > 0);
+		if (r < 0)
+			break;
+		poll(&signals, 1, END_POLL_MILLISECONDS);
+		init_take_signals(init);
+	}
+	getrusage(RUSAGE_CHILDREN, &usage);
+	usage_from_rusage(&packet.empty.usage, &usage);
+	init_send(init, &packet);
+	_exit(EXIT_SUCCESS);
+}
+
+static void init_fork_failed(struct init *init, int error)
+{
+	struct start_error failed = { .step = CONTROL_STEP_FORK, .error = (uint32_t)error };
+
+	init_not_started(init, &failed);
+	init_end(init);
+}
+
+/* The first four descriptors are used here; those after them are leases and just stay open. */
+static void init_go(struct init *init, const int *descriptors)
+{
+	int ends[2];
+	size_t i;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		init_fork_failed(init, errno);
+	init->main = fork();
+	if (init->main < 0)
+		init_fork_failed(init, errno);
+	if (init->main == 0)
+		start_main(descriptors[0], descriptors + 1, ends[1]);
+	close(ends[1]);
+	init->start = ends[0];
+	for (i = 0; i < 4; i++)
+		close(descriptors[i]);
+	/* stderr was bwrap's, for messages of its own; stdin is /dev/null already. */
+	dup2(STDIN_FILENO, STDERR_FILENO);
+}
+
+/* One packet and its descriptors; 0 at end-of-file, -EBADMSG for what the keeper never sends. */
+static int init_receive(struct init *init, struct control_packet *ret_packet, int *ret_descriptors,
+			size_t *ret_count)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS_MAX)];
+	} ancillary;
+	struct iovec vector = { .iov_base = ret_packet, .iov_len = sizeof(*ret_packet) };
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &ancillary,
+		.msg_controllen = sizeof(ancillary),
+	};
+	struct cmsghdr *header;
+	ssize_t n;
+
+	*ret_count = 0;
+	n = recvmsg(init->control, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : 0;
+	if (n == 0)
+		return 0;
+	for (header = CMSG_FIRSTHDR(&message); header; header = CMSG_NXTHDR(&message, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		*ret_count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		memcpy(ret_descriptors, CMSG_DATA(header), *ret_count * sizeof(int));
+	}
+	if (n != (ssize_t)sizeof(*ret_packet) || ret_packet->version != CONTROL_VERSION ||
+	    message.msg_flags & (MSG_TRUNC | MSG_CTRUNC))
+		return -EBADMSG;
+	return 1;
+}
+
+/* False when the namespace has to end. */
+static bool init_hear(struct init *init)
+{
+	struct control_packet packet;
+	int descriptors[CONTROL_DESCRIPTORS_MAX];
+	size_t count;
+	int r;
+
+	r = init_receive(init, &packet, descriptors, &count);
+	if (r == -EAGAIN)
+		return true;
+	if (r <= 0)
+		return false;
+	switch (packet.type) {
+	case CONTROL_GO:
+		if (init->main || count < 4 || packet.go.leases != count - 4)
+			return false;
+		init_go(init, descriptors);
+		return true;
+	case CONTROL_SIGNAL:
+		if (init->main && !init->main_exited && packet.signal.number < NSIG)
+			kill(init->main, (int)packet.signal.number);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static _Noreturn void init_run(struct init *init)
+{
+	bool more = false;
+
+	for (;;) {
+		struct pollfd ready[] = {
+			{ .fd = init->control, .events = POLLIN },
+			{ .fd = init->signals, .events = POLLIN },
+			{ .fd = init->start, .events = POLLIN },
+		};
+
+		if (poll(ready, 3, more ? 0 : -1) < 0 && errno != EINTR)
+			init_end(init);
+		if (init->start >= 0 && ready[2].revents && !init_read_start(init))
+			init_end(init);
+		if (ready[1].revents)
+			init_take_signals(init);
+		if (ready[1].revents || more)
+			more = init_reap(init, REAP_BATCH) > 0;
+		if (init->main_exited)
+			init_end(init);
+		if (ready[0].revents && !init_hear(init)) {
+			/* Before GO nothing runs and nothing was proved: just leave. */
+			if (!init->main)
+				_exit(EXIT_FAILURE);
+			init_end(init);
+		}
+	}
+}
+
+/* Best effort: it only helps the kernel to choose. Raised, never lowered. */
+static void raise_oom_score(void)
+{
+	char text[16];
+	ssize_t n;
+	int fd;
+
+	fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	if (n > 0) {
+		text[n] = '\0';
+		if (atoi(text) < OOM_SCORE_ADJUSTMENT) {
+			n = snprintf(text, sizeof(text), "%d", OOM_SCORE_ADJUSTMENT);
+			n = pwrite(fd, text, (size_t)n, 0);
+		}
+	}
+	close(fd);
+}
+
+static int close_all_but(int control)
+{
+	unsigned int kept = (unsigned int)control;
+
+	if (kept > 3 && syscall(SYS_close_range, 3u, kept - 1, 0u) < 0)
+		return -errno;
+	if (syscall(SYS_close_range, kept + 1, ~0u, 0u) < 0)
+		return -errno;
+	if (fcntl(control, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	return 0;
+}
+
+static uint64_t effective_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return UINT64_MAX;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+static int init_hello(struct init *init)
+{
+	static const char *const names[CONTROL_NS_COUNT] = {
+		[CONTROL_NS_USER] = "/proc/self/ns/user", [CONTROL_NS_MNT] = "/proc/self/ns/mnt",
+		[CONTROL_NS_PID] = "/proc/self/ns/pid",	  [CONTROL_NS_IPC] = "/proc/self/ns/ipc",
+		[CONTROL_NS_UTS] = "/proc/self/ns/uts",	  [CONTROL_NS_CGROUP] = "/proc/self/ns/cgroup",
+		[CONTROL_NS_NET] = "/proc/self/ns/net",
+	};
+	struct control_packet packet = { .type = CONTROL_HELLO };
+	struct stat st;
+	size_t i;
+
+	/* One that cannot be read stays 0, which the keeper refuses. */
+	for (i = 0; i < CONTROL_NS_COUNT; i++)
+		if (stat(names[i], &st) == 0)
+			packet.hello.namespaces[i] = st.st_ino;
+	packet.hello.capabilities = effective_capabilities();
+	packet.hello.pid = (uint32_t)getpid();
+	packet.hello.uid = (uint32_t)getuid();
+	packet.hello.no_new_privileges = (uint32_t)prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L);
+	packet.hello.seccomp = (uint32_t)prctl(PR_GET_SECCOMP, 0L, 0L, 0L, 0L);
+	return init_send(init, &packet);
+}
+
+static int parse_descriptor(const char *text)
+{
+	unsigned long value;
+	char *end;
+
+	errno = 0;
+	value = strtoul(text, &end, 10);
+	if (errno || end == text || *end || value < 3 || value > 1000000)
+		return -EINVAL;
+	return (int)value;
+}
+
+int main(int argc, char **argv)
+{
+	struct init init = { .start = -1 };
+	sigset_t all;
+
+	if (argc != 2 || (init.control = parse_descriptor(argv[1])) < 0) {
+		fputs("trials-init: started by trial-keeper only\n", stderr);
+		return EXIT_FAILURE;
+	}
+	prctl(PR_SET_NAME, "trials-init", 0L, 0L, 0L);
+	raise_oom_score();
+	if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0 || close_all_but(init.control) < 0)
+		return EXIT_FAILURE;
+	sigfillset(&all);
+	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || signal(SIGCHLD, SIG_DFL) == SIG_ERR)
+		return EXIT_FAILURE;
+	sigemptyset(&all);
+	sigaddset(&all, SIGCHLD);
+	init.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (init.signals < 0 || init_hello(&init) < 0)
+		return EXIT_FAILURE;
+	/* The keeper will refuse it too; but nothing here may depend on that. */
+	if (getpid() != 1)
+		return EXIT_FAILURE;
+	init_run(&init);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The beginning of a Trial: the plan is read, the control groups and limits are put in force and
+ * read back, and only then is anything started. What fails up to here has run nothing.
+ */
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "keeper/state.h"
+
+#define HELLO_SECONDS 30
+/* Enough for every number that descriptors are moved to while bwrap is started. */
+#define DESCRIPTORS_MIN 1024
+
+static int refuse(struct keeper *keeper, const char *what, int error)
+{
+	return fault_void(&keeper->fault, CAUSE_sandbox_unavailable, "%s: %s", what,
+			  strerror(error < 0 ? -error : error));
+}
+
+static int read_plan(struct keeper *keeper)
+{
+	struct channel_packet *start = keeper->start;
+	struct keeper_plan *plan = &keeper->plan;
+	struct decode_error error;
+	size_t i;
+	int r;
+
+	r = channel_plan_read(start->descriptors[CHANNEL_FD_PLAN], &keeper->plan_message, plan,
+			      &error);
+	if (r == -EBADMSG)
+		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				  "the keeper cannot read its plan: %s: %s", error.field,
+				  error.reason);
+	if (r < 0)
+		return refuse(keeper, "the keeper cannot read its plan", r);
+	if (plan->version != CHANNEL_VERSION)
+		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				  "the plan is of version %llu, the keeper of %d",
+				  (unsigned long long)plan->version, CHANNEL_VERSION);
+	if (start->count != CHANNEL_FD_BINDS + plan->descriptors ||
+	    plan->leases > plan->descriptors || plan->leases > KEEPER_LEASES_MAX ||
+	    plan->command.count == 0)
+		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				  "the plan and the descriptors that came with it do not agree");
+	/* The leases are ours for as long as anything is left; the rest goes once it has started. */
+	for (i = 0; i < plan->leases; i++)
+		keeper->leases[i] = fd_steal(&start->descriptors[start->count - 1 - i]);
+	keeper->lease_count = plan->leases;
+	start->count -= plan->leases;
+	return 0;
+}
+
+static int make_limits(struct keeper *keeper)
+{
+	int r;
+
+	if (keeper->plan.backend == BACKEND_systemd) {
+		if (!keeper->plan.has.cgroup)
+			return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+					  "the plan names no control group to be in");
+		r = payload_init(&keeper->payload, keeper->plan.cgroup, &keeper->fault);
+		if (r != 0)
+			return r;
+	}
+	return limits_apply(&keeper->payload, &keeper->plan, keeper->limits, &keeper->limit_count,
+			    &keeper->fault);
+}
+
+static int start_capture(struct keeper *keeper, enum stream stream, int *ret_write_end)
+{
+	struct capture *capture = &keeper->captures[stream];
+	int ends[2];
+	int r;
+
+	r = capture_init(capture, keeper->folder, stream, keeper->plan.output);
+	if (r < 0)
+		return r;
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	*ret_write_end = ends[1];
+	r = capture_start(capture, &keeper->loop, &ends[0]);
+	if (r < 0)
+		fd_close(ends[0]);
+	return r;
+}
+
+static int make_stdio(struct keeper *keeper)
+{
+	int r;
+
+	r = sandbox_stdin(keeper->start->descriptors[CHANNEL_FD_STDIN], &keeper->stdio[0]);
+	if (r < 0)
+		return refuse(keeper, "the prompt cannot be taken over", r);
+	keeper->capturing = true;
+	r = start_capture(keeper, STREAM_stdout, &keeper->stdio[1]);
+	if (r == 0)
+		r = start_capture(keeper, STREAM_stderr, &keeper->stdio[2]);
+	return r < 0 ? refuse(keeper, "the output cannot be stored in the Trial's folder", r) : 0;
+}
+
+/* Raises our own soft limit where it is low; *ret_before is what the sandbox gets back. */
+static int raise_descriptors(struct rlimit *ret_before)
+{
+	struct rlimit raised;
+
+	if (getrlimit(RLIMIT_NOFILE, ret_before) < 0)
+		return -errno;
+	raised = *ret_before;
+	if (raised.rlim_cur >= DESCRIPTORS_MIN)
+		return 0;
+	raised.rlim_cur = raised.rlim_max < DESCRIPTORS_MIN ? raised.rlim_max : DESCRIPTORS_MIN;
+	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? -errno : 0;
+}
+
+static int spawn(struct keeper *keeper)
+{
+	const struct channel_packet *start = keeper->start;
+	struct rlimit descriptors;
+	const struct sandbox_order order = {
+		.bwrap = start->descriptors[CHANNEL_FD_BWRAP],
+		.init = start->descriptors[CHANNEL_FD_INIT],
+		.seccomp = start->descriptors[CHANNEL_FD_SECCOMP],
+		.binds = start->descriptors + CHANNEL_FD_BINDS,
+		.bind_count = start->count - CHANNEL_FD_BINDS,
+		.arguments = &keeper->plan.sandbox,
+		.cgroup = keeper->payload.fd,
+		.descriptors = &descriptors,
+	};
+	int r;
+
+	r = raise_descriptors(&descriptors);
+	if (r < 0)
+		return refuse(keeper, "the limit on open files cannot be raised", r);
+	return sandbox_spawn(&keeper->sandbox, &order, &keeper->fault);
+}
+
+static int watch(struct keeper *keeper)
+{
+	struct sandbox *sandbox = &keeper->sandbox;
+	int r;
+
+	r = loop_add(&keeper->loop, &keeper->control_source, sandbox->control, EPOLLIN);
+	if (r == 0)
+		r = loop_add(&keeper->loop, &keeper->text_source, sandbox->text_fd, EPOLLIN);
+	if (r == 0)
+		r = loop_add(&keeper->loop, &keeper->bwrap_source, sandbox->bwrap_fd, EPOLLIN);
+	if (r == 0 && keeper->payload.events_fd >= 0)
+		r = loop_add(&keeper->loop, &keeper->payload_source, keeper->payload.events_fd,
+			     EPOLLPRI);
+	return r < 0 ? refuse(keeper, "the sandbox cannot be watched", r) : 0;
+}
+
+int keeper_begin(struct keeper *keeper)
+{
+	int r;
+
+	r = read_plan(keeper);
+	if (r == 0)
+		r = make_limits(keeper);
+	if (r == 0)
+		r = make_stdio(keeper);
+	if (r != 0)
+		return r;
+	r = boundary_own_namespaces(keeper->namespaces);
+	if (r < 0)
+		return refuse(keeper, "the keeper's own namespaces cannot be read", r);
+	r = spawn(keeper);
+	if (keeper->sandbox.bwrap_fd >= 0) {
+		int watched = watch(keeper);
+
+		if (r == 0)
+			r = watched;
+	}
+	keeper_set_deadline(keeper, DEADLINE_HELLO, HELLO_SECONDS);
+	return r;
+}
+
+int keeper_go(struct keeper *keeper)
+{
+	_cleanup_close_ int launch = -1;
+	int r;
+
+	r = sandbox_launch_memfd(&keeper->plan, &launch);
+	if (r == 0)
+		r = sandbox_go(&keeper->sandbox, launch, keeper->stdio, keeper->leases,
+			       keeper->lease_count);
+	if (r < 0)
+		return refuse(keeper, "the sandbox cannot be told what to start", r);
+	keeper->go = true;
+	keeper_forget_start(keeper);
+	return 0;
+}
+
+void keeper_forget_start(struct keeper *keeper)
+{
+	size_t i;
+
+	for (i = 0; i < 3; i++)
+		keeper->stdio[i] = fd_close(keeper->stdio[i]);
+	channel_packet_done(keeper->start);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "proto/message.h"
+
+/*
+ * What trialsd and a keeper say to each other: msgpack maps by the tables below, one per packet,
+ * over a SOCK_SEQPACKET pair (the keeper's descriptor 3). Versioned like the wire, since a newer
+ * trialsd may meet a keeper that an older one started.
+ *
+ *   trialsd -> keeper  start   with descriptors: the plan memfd, then those the plan counts
+ *   keeper -> trialsd  running the main process has started
+ *   keeper -> trialsd  ending  the main process is gone, or the end was ordered
+ *   keeper -> trialsd  ended   the sandbox is empty; the record is in the Trial's folder too
+ *   trialsd -> keeper  cancel  grace
+ *   trialsd -> keeper  taken   the end is durable in the ledger; the keeper leaves
+ *
+ * The gate: a keeper that reads end-of-file before `start` exits 0 and has done nothing.
+ */
+#define CHANNEL_VERSION 1
+#define CHANNEL_FD 3
+#define CHANNEL_PACKET_BYTES_MAX (64u * 1024u)
+#define CHANNEL_DESCRIPTORS_MAX 250 /* SCM_MAX_FD is 253 */
+#define CHANNEL_PLAN_BYTES_MAX (4u * 1024u * 1024u)
+
+#define CHANNEL_VERBS(X) X(start) X(running) X(ending) X(ended) X(cancel) X(taken)
+
+/*
+ * Descriptors of `start`, in this order. Those named optional are given as /dev/null when there
+ * is nothing to give, so that the order never changes.
+ *
+ * A prompt that is a plain file is copied by the keeper into a sealed memory file: through
+ * /proc/self/fd/0 a Trial could open the file itself for writing.
+ */
+enum channel_descriptor {
+	CHANNEL_FD_PLAN,    /* sealed memfd: keeper_plan */
+	CHANNEL_FD_FOLDER,  /* the Trial's folder, O_DIRECTORY */
+	CHANNEL_FD_BWRAP,   /* O_PATH of the pinned bwrap */
+	CHANNEL_FD_INIT,    /* O_PATH of trials-init */
+	CHANNEL_FD_SECCOMP, /* memfd with the filter */
+	CHANNEL_FD_STDIN,   /* the prompt, at its start, or /dev/null */
+	CHANNEL_FD_BINDS,   /* first of keeper_plan.descriptors: what the sandbox arguments use;
+			       the leases, last, are not given to bwrap */
+};
+
+/*
+ * Numbers that bwrap's arguments are written for: the keeper puts the descriptors there in the
+ * child that becomes bwrap. Bind descriptor i is at SANDBOX_FD_BINDS + i.
+ */
+#define SANDBOX_FD_CONTROL 10 /* trials-init's end of the control socket */
+#define SANDBOX_FD_INIT 11    /* trials-init itself, executed as /proc/self/fd/11 */
+#define SANDBOX_FD_ARGUMENTS 12
+#define SANDBOX_FD_SECCOMP 13
+#define SANDBOX_FD_BINDS 20
+
+/* A map with the key `verb` and these beside it. */
+#define KEEPER_PLAN_FIELDS(X)                                                                    \
+	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                      \
+	X(trial, UINT, REQUIRED, 0, "the Trial's id")                                            \
+	X(uuid, STRING, REQUIRED, 36, "the Trial's uuid")                                        \
+	X(backend, BACKEND, REQUIRED, 0, "systemd or none")                                      \
+	X(cgroup, STRING, OPTIONAL, 4096, "the scope's cgroup, as /proc/self/cgroup shows it; the keeper must be in it") \
+	X(sandbox, BYTES_LIST, REQUIRED, 0, "bwrap's options, without the command")              \
+	X(descriptors, UINT, REQUIRED, 240, "how many bind descriptors follow")                  \
+	X(leases, UINT, OPTIONAL, 8, "how many of them, the last, are leases for keeper and init to hold") \
+	X(command, BYTES_LIST, REQUIRED, 0, "program and arguments")                             \
+	X(environment, PAIRS, REQUIRED, 0, "all of it")                                          \
+	X(cwd, PATH, REQUIRED, PATH_BYTES_MAX, "inside")                                         \
+	X(network, NETWORK, REQUIRED, 0, "what the boundary must show")                          \
+	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "wall limit; none when absent")          \
+	X(grace_seconds, SECONDS, REQUIRED, 3600, "from TERM to the end")                        \
+	X(output, SIZE, REQUIRED, 0, "bytes kept of each stream")                                \
+	X(limits, LIMITS, OPTIONAL, 0, "memory, swap, tasks, cpu for the payload; others for the record") \
+	X(asked, STRINGS, OPTIONAL, 16, "names in limits that somebody asked for: not in force is void limits_unavailable") \
+	X(unchecked, BOOL, OPTIONAL, 0, "RequireLimits=no: never void for a limit")
+
+#define KEEPER_RUNNING_FIELDS(X)                                                                 \
+	X(started_at, TIME, REQUIRED, 0, "when")                                                 \
+	X(pid, UINT, REQUIRED, 0, "trials-init's pid as the keeper sees it")
+
+#define KEEPER_ENDING_FIELDS(X) X(ended_by, ENDER, OPTIONAL, 0, "who ordered it")
+
+#define KEEPER_CANCEL_FIELDS(X) X(grace_seconds, SECONDS, OPTIONAL, 3600, "instead of the plan's")
+
+#define KEEPER_EMPTY_FIELDS(X)
+
+/* As in protocol.h. `ended` carries an outcome_record. */
+#define CHANNEL_MESSAGES(M)                                                                      \
+	M(keeper_plan, KEEPER_PLAN_FIELDS)                                                       \
+	M(keeper_running, KEEPER_RUNNING_FIELDS)                                                 \
+	M(keeper_ending, KEEPER_ENDING_FIELDS)                                                   \
+	M(keeper_cancel, KEEPER_CANCEL_FIELDS)                                                   \
+	M(keeper_empty, KEEPER_EMPTY_FIELDS)
+
+CHANNEL_MESSAGES(MESSAGE_STRUCT_)
+CHANNEL_MESSAGES(MESSAGE_TYPE_)
+
+#define CHANNEL_VERB_(name) CHANNEL_##name,
+enum channel_verb { CHANNEL_VERBS(CHANNEL_VERB_) CHANNEL_VERB_COUNT };
+
+/*
+ * Sends one packet {verb: "…", body: {…}} with descriptors (borrowed). Blocking on the keeper's
+ * side, MSG_DONTWAIT on trialsd's: dontwait says which. -EAGAIN, -EPIPE, -EMSGSIZE, …
+ */
+int channel_send(int fd, enum channel_verb verb, const struct message_type *type,
+		 const void *structure, const int *descriptors, size_t count, bool dontwait);
+
+struct channel_packet {
+	enum channel_verb verb;
+	struct message *message;
+	const msgpack_object *body;
+	int descriptors[CHANNEL_DESCRIPTORS_MAX];
+	size_t count;
+};
+
+/*
+ * One packet: 1, 0 at end-of-file, -EAGAIN, -EBADMSG (not ours, truncated, too many descriptors;
+ * whatever came is closed). Descriptors arrive close-on-exec and belong to the packet.
+ */
+int channel_receive(int fd, bool dontwait, struct channel_packet *ret_packet);
+void channel_packet_done(struct channel_packet *packet);
+
+/* A sealed memory file with these bytes, at its start; the caller's. */
+int channel_memfd(const char *name, const void *bytes, size_t size, int *ret_fd);
+
+/*
+ * Reads the plan memfd: bounded, and sealed or refused. Unknown keys are refused: a restriction
+ * must not be dropped. The plan points into *ret_message. -EBADMSG with the error filled.
+ */
+int channel_plan_read(int fd, struct message **ret_message, struct keeper_plan *ret_plan,
+		      struct decode_error *ret_error);

@@ -1,0 +1,569 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One Trial's keeper: what it hears, and what it does about it.
+ *
+ * Heard: trialsd (cancel, taken, gone), pid 1 of the sandbox (hello, started, exited, empty, its
+ * pidfd), bwrap (its stderr, its pidfd), the payload's control group, two clocks, signals. The
+ * Trial has ended when bwrap and pid 1 are gone, nothing else is left to us as subreaper, and the
+ * control group is empty: keeper_progress looks after every event and is the only way to the
+ * record. The end of a pipe decides nothing: anything may hold a pipe open.
+ *
+ * Every way of ending is a request first (TERM), then an order (FINISH, or the control socket's
+ * end), then SIGKILL for pid 1 and cgroup.kill, repeated until it is empty.
+ */
+#include "keeper/keeper.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+
+#include "keeper/state.h"
+
+#define FORCE_SECONDS 2.0
+#define CONTROL_PACKETS_PER_WAKE_UP 16
+
+static void keeper_progress(struct keeper *keeper);
+
+void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double seconds)
+{
+	keeper->deadline = deadline;
+	if (deadline == DEADLINE_NONE)
+		timer_stop(&keeper->timer);
+	else
+		timer_set(&keeper->timer, seconds);
+}
+
+static void say(struct keeper *keeper, enum channel_verb verb, const struct message_type *type,
+		const void *structure)
+{
+	/* A channel that broke is noticed by its end-of-file. */
+	if (keeper->channel_open)
+		channel_send(keeper->channel, verb, type, structure, NULL, 0, false);
+}
+
+static void say_ending(struct keeper *keeper)
+{
+	struct keeper_ending ending = {
+		.has.ended_by = keeper->facts.order != END_NOT_ORDERED,
+		.ended_by = outcome_ender(keeper->facts.order),
+	};
+
+	timer_stop(&keeper->wall);
+	if (!keeper->ending_said)
+		say(keeper, CHANNEL_ending, &keeper_ending_type, &ending);
+	keeper->ending_said = true;
+}
+
+static void close_control(struct keeper *keeper)
+{
+	loop_remove(&keeper->loop, &keeper->control_source);
+	keeper->sandbox.control = fd_close(keeper->sandbox.control);
+}
+
+static bool main_started(const struct keeper *keeper)
+{
+	return keeper->facts.started;
+}
+
+/* Whether the end has begun, ordered or not: nothing after it can name the outcome. */
+static bool is_decided(const struct keeper *keeper)
+{
+	const struct outcome_facts *facts = &keeper->facts;
+
+	return facts->order != END_NOT_ORDERED || keeper->has_fault || facts->not_started ||
+	       facts->exited || facts->init_gone || facts->bwrap_gone;
+}
+
+/* keeper->fault is filled, or r is -errno: nothing will be started any more. */
+static void keeper_fail(struct keeper *keeper, int r)
+{
+	if (!is_decided(keeper)) {
+		if (r < 0)
+			fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				   "the keeper failed: %s", strerror(-r));
+		keeper->has_fault = true;
+	}
+	keeper_forget_start(keeper);
+	close_control(keeper);
+	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+}
+
+/* TERM, grace, the end. A second order can only shorten the grace. */
+static void keeper_order(struct keeper *keeper, enum end_order order, double grace)
+{
+	if (keeper->reported || keeper->facts.exited)
+		return;
+	if (is_decided(keeper)) {
+		if (keeper->deadline == DEADLINE_GRACE && grace < timer_left(&keeper->timer))
+			keeper_set_deadline(keeper, DEADLINE_GRACE, grace);
+		return;
+	}
+	keeper->facts.order = order;
+	say_ending(keeper);
+	if (main_started(keeper)) {
+		sandbox_signal(&keeper->sandbox, SIGTERM);
+		keeper_set_deadline(keeper, DEADLINE_GRACE, grace);
+	} else if (keeper->go) {
+		sandbox_finish(&keeper->sandbox);
+		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+	} else {
+		keeper_fail(keeper, 0);
+	}
+}
+
+/*
+ * trialsd is gone. For now its Trials end with it; this is the place where a Trial would be let
+ * go on instead.
+ */
+static void keeper_channel_gone(struct keeper *keeper)
+{
+	loop_remove(&keeper->loop, &keeper->channel_source);
+	keeper->channel_open = false;
+	keeper_order(keeper, END_DAEMON_GONE, keeper->plan.grace_seconds);
+}
+
+/* pid 1 */
+
+static void take_hello(struct keeper *keeper, const struct control_packet *packet)
+{
+	int r;
+
+	if (keeper->has_boundary) {
+		keeper_fail(keeper, -EBADMSG);
+		return;
+	}
+	keeper->has_boundary = true;
+	r = loop_add(&keeper->loop, &keeper->init_source, keeper->sandbox.init_fd, EPOLLIN);
+	if (r == 0)
+		r = boundary_check(packet, keeper->namespaces, getuid(), keeper->plan.network,
+				   &keeper->boundary, &keeper->fault);
+	if (r == 0)
+		r = keeper_go(keeper);
+	if (r != 0)
+		keeper_fail(keeper, r);
+}
+
+static void take_started(struct keeper *keeper)
+{
+	struct keeper_running running = {
+		.has = { .started_at = true, .pid = true },
+		.pid = (uint64_t)keeper->sandbox.init_pid,
+	};
+
+	if (keeper->facts.started)
+		return;
+	keeper->facts.started = true;
+	keeper->span.has_start = true;
+	moment_now(&keeper->span.start);
+	running.started_at = keeper->span.start.wall;
+	say(keeper, CHANNEL_running, &keeper_running_type, &running);
+	if (keeper->facts.order != END_NOT_ORDERED)
+		return;
+	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
+	if (keeper->plan.has.wall_seconds)
+		timer_set(&keeper->wall, keeper->plan.wall_seconds);
+}
+
+static void take_control(struct keeper *keeper, const struct control_packet *packet)
+{
+	switch (packet->type) {
+	case CONTROL_HELLO:
+		take_hello(keeper, packet);
+		break;
+	case CONTROL_STARTED:
+		take_started(keeper);
+		break;
+	case CONTROL_NOT_STARTED:
+		keeper->facts.not_started = true;
+		keeper->facts.step = packet->not_started.step;
+		keeper->facts.error = packet->not_started.error;
+		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+		break;
+	case CONTROL_EXITED:
+		keeper->facts.exited = true;
+		keeper->facts.status = packet->exited.status;
+		say_ending(keeper);
+		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+		break;
+	case CONTROL_EMPTY:
+		keeper->has_usage = true;
+		keeper->usage = packet->empty.usage;
+		break;
+	default:
+		break;
+	}
+}
+
+/* What is in the control socket, up to a bound. */
+static void read_control(struct keeper *keeper)
+{
+	struct control_packet packet;
+	int i, r;
+
+	for (i = 0; i < CONTROL_PACKETS_PER_WAKE_UP; i++) {
+		if (keeper->sandbox.control < 0)
+			return;
+		r = sandbox_receive(&keeper->sandbox, &packet);
+		if (r == -EAGAIN)
+			return;
+		if (r <= 0) {
+			close_control(keeper);
+			if (!keeper->go && !is_decided(keeper))
+				keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+			else if (r < 0)
+				sandbox_kill(&keeper->sandbox);
+			return;
+		}
+		take_control(keeper, &packet);
+	}
+}
+
+static void on_control(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, control_source);
+
+	(void)events;
+	read_control(keeper);
+	keeper_progress(keeper);
+}
+
+static void on_init(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, init_source);
+
+	(void)events;
+	/* Its last words count, and may not have been read yet. */
+	read_control(keeper);
+	loop_remove(&keeper->loop, source);
+	keeper->sandbox.init_fd = fd_close(keeper->sandbox.init_fd);
+	if (!keeper->facts.exited && !keeper->facts.not_started)
+		keeper->facts.init_gone = true;
+	close_control(keeper);
+	if (keeper->go)
+		say_ending(keeper);
+	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+	keeper_progress(keeper);
+}
+
+/* bwrap */
+
+static void on_text(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, text_source);
+
+	(void)events;
+	if (!sandbox_read_text(&keeper->sandbox))
+		loop_remove(&keeper->loop, source);
+}
+
+/* bwrap ended and pid 1 never reported: what bwrap said is the reason. */
+static void fault_from_bwrap(struct keeper *keeper, int status)
+{
+	char *text = keeper->sandbox.text;
+	size_t size;
+
+	if (is_decided(keeper)) {
+		keeper_fail(keeper, 0);
+		return;
+	}
+	sandbox_read_text(&keeper->sandbox);
+	size = keeper->sandbox.text_size;
+	while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == ' '))
+		text[--size] = '\0';
+	if (size > 0)
+		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+			   "the sandbox could not be built: %s", text);
+	else if (WIFSIGNALED(status))
+		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+			   "bwrap was ended by signal %d before the sandbox was up", WTERMSIG(status));
+	else
+		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+			   "bwrap exited with %d before the sandbox was up: it may not be the bwrap it should be",
+			   WEXITSTATUS(status));
+	keeper_fail(keeper, FAULT);
+}
+
+static bool init_is_there(const struct keeper *keeper)
+{
+	struct pollfd ready = { .fd = keeper->sandbox.init_fd, .events = POLLIN };
+
+	return ready.fd >= 0 && poll(&ready, 1, 0) == 0;
+}
+
+static void take_signals(struct keeper *keeper);
+
+static void on_bwrap(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, bwrap_source);
+	int fd = keeper->sandbox.bwrap_fd, status = 0;
+
+	(void)events;
+	/* A session that is going down ends keeper and bwrap alike; that is heard first. */
+	take_signals(keeper);
+	read_control(keeper);
+	loop_remove(&keeper->loop, source);
+	if (!sandbox_reap_bwrap(&keeper->sandbox, &status)) {
+		loop_add(&keeper->loop, source, fd, EPOLLIN);
+		return;
+	}
+	if (!keeper->sandbox.init_pid) {
+		fault_from_bwrap(keeper, status);
+	} else if (!keeper->facts.exited && !keeper->facts.not_started && init_is_there(keeper)) {
+		if (!is_decided(keeper)) {
+			keeper->facts.bwrap_gone = true;
+			keeper->facts.bwrap_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+		}
+		say_ending(keeper);
+		sandbox_finish(&keeper->sandbox);
+		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+	}
+	keeper_progress(keeper);
+}
+
+/* trialsd */
+
+static void take_cancel(struct keeper *keeper, struct channel_packet *packet)
+{
+	struct decode_error error;
+	struct keeper_cancel cancel;
+
+	if (message_decode(packet->message, packet->body, &keeper_cancel_type,
+			   UNKNOWN_KEYS_IGNORED, &cancel, &error) < 0)
+		cancel = (struct keeper_cancel){ 0 };
+	keeper_order(keeper, END_CANCEL,
+		     cancel.has.grace_seconds ? cancel.grace_seconds : keeper->plan.grace_seconds);
+}
+
+static void on_channel(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, channel_source);
+	struct channel_packet packet;
+	int r;
+
+	(void)events;
+	r = channel_receive(keeper->channel, true, &packet);
+	if (r == 1) {
+		if (packet.verb == CHANNEL_cancel)
+			take_cancel(keeper, &packet);
+		else if (packet.verb == CHANNEL_taken)
+			keeper->taken = keeper->reported;
+		channel_packet_done(&packet);
+	} else if (r != -EAGAIN && r != -EBADMSG && r != -ENOMEM) {
+		keeper_channel_gone(keeper);
+	}
+	keeper_progress(keeper);
+}
+
+/* Clocks and signals */
+
+static void on_wall(struct timer *timer)
+{
+	struct keeper *keeper = container_of(timer, struct keeper, wall);
+
+	keeper_order(keeper, END_WALL_LIMIT, keeper->plan.grace_seconds);
+	keeper_progress(keeper);
+}
+
+static void force(struct keeper *keeper)
+{
+	if (!is_decided(keeper)) {
+		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+			   "the sandbox's first process let go of its keeper without a report");
+		keeper->has_fault = true;
+	}
+	sandbox_kill(&keeper->sandbox);
+	if (keeper->payload.fd >= 0)
+		payload_kill(&keeper->payload);
+	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+}
+
+static void on_deadline(struct timer *timer)
+{
+	struct keeper *keeper = container_of(timer, struct keeper, timer);
+
+	switch (keeper->deadline) {
+	case DEADLINE_HELLO:
+		if (!is_decided(keeper))
+			fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				   keeper->go ? "the main process was not started in time"
+					      : "the sandbox was not up in time");
+		keeper_fail(keeper, FAULT);
+		break;
+	case DEADLINE_GRACE:
+		sandbox_finish(&keeper->sandbox);
+		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
+		break;
+	case DEADLINE_FORCE:
+		force(keeper);
+		break;
+	case DEADLINE_RECORD:
+		keeper_set_deadline(keeper, DEADLINE_NONE, 0);
+		keeper_write_record(keeper);
+		break;
+	default:
+		break;
+	}
+	keeper_progress(keeper);
+}
+
+static void take_signals(struct keeper *keeper)
+{
+	struct signalfd_siginfo info;
+
+	while (read(keeper->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		if (info.ssi_signo != SIGCHLD)
+			keeper_order(keeper, END_OUTSIDE, keeper->plan.grace_seconds);
+}
+
+static void on_signal(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, signal_source);
+
+	(void)events;
+	take_signals(keeper);
+	keeper_progress(keeper);
+}
+
+static void on_payload(struct source *source, uint32_t events)
+{
+	(void)events;
+	keeper_progress(container_of(source, struct keeper, payload_source));
+}
+
+/* The end */
+
+static bool is_empty(struct keeper *keeper)
+{
+	if (keeper->sandbox.bwrap_fd >= 0 || keeper->sandbox.init_fd >= 0)
+		return false;
+	if (!sandbox_reap_rest(&keeper->sandbox))
+		return false;
+	if (keeper->payload.fd < 0 || payload_populated(&keeper->payload) == 0)
+		return true;
+	/* Neither of pid 1's namespace nor ours: somebody put it there from outside. */
+	payload_kill(&keeper->payload);
+	return false;
+}
+
+static void try_leave(struct keeper *keeper)
+{
+	if (!keeper->taken && keeper->channel_open)
+		return;
+	/* trialsd went without taking it: now the file is what counts. */
+	if (!keeper->taken && !keeper->durable && keeper->deadline != DEADLINE_RECORD)
+		keeper_write_record(keeper);
+	if (keeper->taken || keeper->deadline != DEADLINE_RECORD)
+		loop_stop(&keeper->loop);
+}
+
+static void keeper_progress(struct keeper *keeper)
+{
+	if (!keeper->reported && is_empty(keeper))
+		keeper_report(keeper);
+	if (keeper->reported)
+		try_leave(keeper);
+}
+
+static int watch_signals(struct keeper *keeper)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGTERM);
+	sigaddset(&mask, SIGINT);
+	sigaddset(&mask, SIGHUP);
+	sigaddset(&mask, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &mask, NULL) < 0)
+		return -errno;
+	keeper->signals = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (keeper->signals < 0)
+		return -errno;
+	return loop_add(&keeper->loop, &keeper->signal_source, keeper->signals, EPOLLIN);
+}
+
+static int keeper_init(struct keeper *keeper, int channel, struct channel_packet *start)
+{
+	int r;
+
+	*keeper = (struct keeper){
+		.loop.epoll_fd = -1,
+		.channel = channel,
+		.channel_open = true,
+		.channel_source = { .fd = -1, .callback = on_channel },
+		.signals = -1,
+		.signal_source = { .fd = -1, .callback = on_signal },
+		.start = start,
+		.folder = fd_steal(&start->descriptors[CHANNEL_FD_FOLDER]),
+		.stdio = { -1, -1, -1 },
+		.control_source = { .fd = -1, .callback = on_control },
+		.text_source = { .fd = -1, .callback = on_text },
+		.bwrap_source = { .fd = -1, .callback = on_bwrap },
+		.init_source = { .fd = -1, .callback = on_init },
+		.payload = PAYLOAD_INIT,
+		.payload_source = { .fd = -1, .callback = on_payload },
+		.captures = { { .source = SOURCE_INIT, .file = -1 },
+			      { .source = SOURCE_INIT, .file = -1 } },
+		.wall = TIMER_INIT,
+		.timer = TIMER_INIT,
+		.fault = FAULT_INIT,
+	};
+	sandbox_init(&keeper->sandbox);
+	r = loop_init(&keeper->loop);
+	if (r == 0)
+		r = timer_init(&keeper->wall, &keeper->loop, on_wall);
+	if (r == 0)
+		r = timer_init(&keeper->timer, &keeper->loop, on_deadline);
+	if (r == 0)
+		r = watch_signals(keeper);
+	if (r == 0)
+		r = loop_add(&keeper->loop, &keeper->channel_source, channel, EPOLLIN);
+	return r;
+}
+
+static void keeper_done(struct keeper *keeper)
+{
+	size_t i;
+
+	for (i = 0; i < STREAM_COUNT; i++)
+		capture_done(&keeper->captures[i]);
+	keeper_forget_start(keeper);
+	sandbox_done(&keeper->sandbox);
+	payload_done(&keeper->payload);
+	timer_done(&keeper->wall, &keeper->loop);
+	timer_done(&keeper->timer, &keeper->loop);
+	loop_done(&keeper->loop);
+	fd_close(keeper->signals);
+	/* Nothing is left: now the leases may go. */
+	for (i = 0; i < keeper->lease_count; i++)
+		fd_close(keeper->leases[i]);
+	fd_close(keeper->folder);
+	message_free(keeper->plan_message);
+	fault_done(&keeper->fault);
+}
+
+int keeper_run(int channel, struct channel_packet *start)
+{
+	static struct keeper keeper;
+	int r;
+
+	if (start->count < CHANNEL_FD_BINDS) {
+		channel_packet_done(start);
+		return -EBADMSG;
+	}
+	r = keeper_init(&keeper, channel, start);
+	if (r == 0) {
+		r = keeper_begin(&keeper);
+		if (r != 0)
+			keeper_fail(&keeper, r);
+		keeper_progress(&keeper);
+		r = keeper.loop.stopped ? 0 : loop_run(&keeper.loop);
+	}
+	if (r == 0 && !keeper.taken)
+		r = keeper.result;
+	keeper_done(&keeper);
+	return r;
+}

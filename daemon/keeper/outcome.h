@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "base/fault.h"
+#include "proto/message.h"
+
+/*
+ * From what a keeper saw to a Trial's outcome. Pure.
+ *
+ * What came first decides. An end that was ordered before the main process ended (cancel, wall
+ * limit, the keeper's own end) names the outcome whatever the process then did; its exit code or
+ * signal stands beside it as a fact.
+ */
+enum end_order {
+	END_NOT_ORDERED,
+	END_CANCEL,	 /* by trialsd, for a client */
+	END_WALL_LIMIT,
+	END_DAEMON_GONE, /* trialsd left */
+	END_OUTSIDE,	 /* the keeper itself was told to end: the user's session is ending */
+};
+
+struct outcome_facts {
+	enum end_order order;
+	const struct fault *fault; /* the Trial was void before its main process started; or NULL */
+	bool started;
+	bool not_started;
+	uint32_t step; /* of not_started: enum control_step */
+	uint32_t error;
+	const char *command; /* of not_started, for the message */
+	const char *cwd;
+	bool exited;	 /* init reported the main process's end */
+	uint32_t status; /* as wait(2) gives it */
+	bool init_gone;	 /* pid 1 went without that report */
+	bool bwrap_gone; /* bwrap went while pid 1 was there */
+	int bwrap_signal; /* what ended it, 0 for none */
+	uint64_t oom_kills; /* in the payload */
+};
+
+#define OUTCOME_MESSAGE_BYTES 4096
+
+struct outcome_decision {
+	enum outcome outcome;
+	bool has_cause;
+	enum cause cause;
+	enum ender ended_by;
+	int exit_code;	 /* -1: none */
+	int exit_signal; /* -1: none */
+	const char *hint; /* a constant, the fault's, or NULL */
+	char message[OUTCOME_MESSAGE_BYTES]; /* empty: none */
+};
+
+void outcome_decide(const struct outcome_facts *facts, struct outcome_decision *ret);
+
+/* Who an order is from; agent for none. */
+enum ender outcome_ender(enum end_order order);
+
+/* Fills the record's fields from the decision, which it points into. */
+void outcome_fill(const struct outcome_decision *decision, struct outcome_record *record);

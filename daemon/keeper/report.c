@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The end of a Trial: what is left in the pipes is taken, what the kernel counted is read before
+ * the control group goes, and the record is written and told.
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "keeper/record.h"
+#include "keeper/state.h"
+
+#define RECORD_RETRY_SECONDS 1.0
+#define BLOCK_BYTES 512u
+
+static void fill_usage(struct keeper *keeper, const struct payload_counters *counters)
+{
+	struct outcome_record *record = &keeper->record;
+	uint64_t user = 0, system = 0;
+
+	if (counters->has.cpu) {
+		user = counters->user_microseconds;
+		system = counters->system_microseconds;
+	} else if (keeper->has_usage) {
+		user = keeper->usage.user_microseconds;
+		system = keeper->usage.system_microseconds;
+	}
+	if (counters->has.cpu || keeper->has_usage) {
+		record->has.cpu_seconds = true;
+		record->has.cpu_user_seconds = true;
+		record->has.cpu_system_seconds = true;
+		record->cpu_user_seconds = (double)user / 1e6;
+		record->cpu_system_seconds = (double)system / 1e6;
+		record->cpu_seconds = (double)(user + system) / 1e6;
+	}
+	record->has.memory_peak = counters->has.memory_peak || keeper->has_usage;
+	record->memory_peak = counters->has.memory_peak ? counters->memory_peak
+							: keeper->usage.peak_bytes;
+	record->has.io_read_bytes = counters->has.io || keeper->has_usage;
+	record->has.io_write_bytes = record->has.io_read_bytes;
+	record->io_read_bytes = counters->has.io ? counters->io_read_bytes
+						 : keeper->usage.read_blocks * BLOCK_BYTES;
+	record->io_write_bytes = counters->has.io ? counters->io_write_bytes
+						  : keeper->usage.write_blocks * BLOCK_BYTES;
+}
+
+static void fill_counters(struct keeper *keeper, const struct payload_counters *counters)
+{
+	struct outcome_record *record = &keeper->record;
+
+	record->has.tasks_peak = counters->has.tasks_peak;
+	record->tasks_peak = counters->tasks_peak;
+	record->has.oom_kills = counters->has.oom_kills;
+	record->oom_kills = counters->oom_kills;
+	record->has.task_limit_hits = counters->has.task_limit_hits;
+	record->task_limit_hits = counters->task_limit_hits;
+	record->has.limits = keeper->limit_count > 0;
+	record->limits.count = keeper->limit_count;
+	record->limits.items = keeper->limits;
+	record->has.boundary = keeper->has_boundary;
+	record->boundary = keeper->boundary;
+}
+
+/* Output that could not be stored is part of what happened. */
+static void note_unstored(struct keeper *keeper, const struct capture *capture)
+{
+	char *message = keeper->decision.message;
+	size_t length = strlen(message);
+
+	snprintf(message + length, sizeof(keeper->decision.message) - length,
+		 "%s%" PRIu64 " bytes of %s could not be stored: %s", length ? "; " : "",
+		 capture->unstored, stream_name((int)capture->stream), strerror(-capture->error));
+}
+
+static void fill_logs(struct keeper *keeper)
+{
+	int i;
+
+	if (!keeper->capturing)
+		return;
+	for (i = 0; i < STREAM_COUNT; i++) {
+		const struct capture *capture = &keeper->captures[i];
+
+		keeper->logs[i] = (struct log_state){
+			.has = { .stream = true, .bytes = true, .kept = true },
+			.stream = (enum stream)i,
+			.bytes = capture->bytes,
+			.kept = capture->kept,
+		};
+		if (capture->unstored > 0)
+			note_unstored(keeper, capture);
+	}
+	keeper->record.has.logs = true;
+	keeper->record.logs.count = STREAM_COUNT;
+	keeper->record.logs.items = keeper->logs;
+}
+
+void keeper_report(struct keeper *keeper)
+{
+	struct payload_counters counters;
+	int i;
+
+	keeper->reported = true;
+	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
+	timer_stop(&keeper->wall);
+	moment_now(&keeper->span.end);
+	/* Whatever wrote is gone: what the pipes hold now is all there is. */
+	if (keeper->capturing)
+		for (i = 0; i < STREAM_COUNT; i++)
+			capture_drain(&keeper->captures[i]);
+	payload_count(&keeper->payload, &counters);
+	loop_remove(&keeper->loop, &keeper->payload_source);
+	payload_done(&keeper->payload);
+
+	keeper->facts.oom_kills = counters.oom_kills;
+	keeper->facts.fault = keeper->has_fault ? &keeper->fault : NULL;
+	keeper->facts.command = keeper->plan.command.count ? keeper->plan.command.items[0] : "";
+	keeper->facts.cwd = keeper->plan.cwd;
+	outcome_decide(&keeper->facts, &keeper->decision);
+	fill_logs(keeper);
+	outcome_fill(&keeper->decision, &keeper->record);
+	span_fill(&keeper->span, &keeper->record);
+	fill_usage(keeper, &counters);
+	fill_counters(keeper, &counters);
+	keeper_write_record(keeper);
+
+	if (keeper->channel_open && channel_send(keeper->channel, CHANNEL_ended,
+						 &outcome_record_type, &keeper->record, NULL, 0,
+						 false) < 0)
+		keeper->channel_open = false;
+}
+
+static bool may_pass(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -ENOMEM || error == -ENFILE ||
+	       error == -EMFILE;
+}
+
+void keeper_write_record(struct keeper *keeper)
+{
+	bool durable = !keeper->channel_open;
+
+	keeper->result = record_write(keeper->folder, &keeper->record, durable);
+	keeper->recorded = keeper->result == 0;
+	keeper->durable = keeper->recorded && durable;
+	/* Leaving without it would make the Trial lost. */
+	if (may_pass(keeper->result))
+		keeper_set_deadline(keeper, DEADLINE_RECORD, RECORD_RETRY_SECONDS);
+}

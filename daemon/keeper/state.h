@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "base/fault.h"
+#include "base/loop.h"
+#include "keeper/boundary.h"
+#include "keeper/capture.h"
+#include "keeper/cgroup.h"
+#include "keeper/channel.h"
+#include "keeper/clock.h"
+#include "keeper/limits.h"
+#include "keeper/outcome.h"
+#include "keeper/sandbox.h"
+
+/* The keeper's state; shared by keeper.c, begin.c and report.c only. */
+
+#define KEEPER_LEASES_MAX 8
+
+/* What the one deadline is for: there is never a need for two. */
+enum deadline {
+	DEADLINE_NONE,
+	DEADLINE_HELLO,	 /* pid 1 has to have reported */
+	DEADLINE_GRACE,	 /* from TERM to FINISH */
+	DEADLINE_FORCE,	 /* from FINISH, or whatever should end it, to SIGKILL; repeats */
+	DEADLINE_RECORD, /* writing the record again */
+};
+
+struct keeper {
+	struct loop loop;
+	int channel;
+	bool channel_open;
+	bool taken;
+	struct source channel_source;
+	int signals;
+	struct source signal_source;
+
+	/* The plan and what came with it. */
+	struct message *plan_message;
+	struct keeper_plan plan;
+	struct channel_packet *start; /* its descriptors are open until GO */
+	int folder;
+	int leases[KEEPER_LEASES_MAX];
+	size_t lease_count;
+	int stdio[3]; /* the main process's ends, until GO */
+
+	struct sandbox sandbox;
+	struct source control_source;
+	struct source text_source;
+	struct source bwrap_source;
+	struct source init_source;
+	struct payload payload;
+	struct source payload_source;
+	struct capture captures[STREAM_COUNT];
+	bool capturing;
+	uint64_t namespaces[CONTROL_NS_COUNT];
+
+	struct timer wall;
+	struct timer timer;
+	enum deadline deadline;
+
+	/* What is known of the Trial. */
+	bool go;
+	bool ending_said;
+	struct fault fault;
+	bool has_fault;
+	struct outcome_facts facts;
+	struct span span;
+	bool has_boundary;
+	struct boundary boundary;
+	struct limit_state limits[LIMITS_COUNT];
+	size_t limit_count;
+	bool has_usage;
+	struct control_usage usage;
+
+	/* The end. */
+	bool reported;
+	bool recorded; /* the record's file is there */
+	bool durable;
+	int result;
+	struct outcome_decision decision;
+	struct log_state logs[STREAM_COUNT];
+	struct outcome_record record;
+};
+
+/* begin.c: from the packet to a bwrap that was started. FAULT with keeper->fault filled, -errno. */
+int keeper_begin(struct keeper *keeper);
+/* HELLO was verified: hands over what is to be started. FAULT. */
+int keeper_go(struct keeper *keeper);
+/* Closes what is needed only to start. */
+void keeper_forget_start(struct keeper *keeper);
+
+/* report.c: the sandbox is empty: counters, record, `ended`. */
+void keeper_report(struct keeper *keeper);
+/* Writes the record's file, durable when trialsd is not there to take it; sets a deadline when
+ * the disk has no room for it. */
+void keeper_write_record(struct keeper *keeper);
+
+/* keeper.c */
+void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double seconds);

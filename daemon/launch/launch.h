@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <uv.h>
+
+#include "base/fault.h"
+#include "launch/scope.h"
+#include "plan/plan.h"
+
+/*
+ * One launch: from a planned Trial to a keeper at work, and from the keeper's end to its record.
+ *
+ * The keeper is spawned blocked on its gate (it reads its channel first). With a scope, the gate
+ * opens when the scope's job is done and /proc/PID/cgroup shows it; then `start` carries the plan
+ * and the descriptors. Whatever fails before that ends with the gate closed: the keeper leaves
+ * having done nothing.
+ */
+typedef struct Launcher Launcher;
+typedef struct Launch Launch;
+
+/* What every launch of this daemon's life shares. */
+struct launcher_options {
+	uv_loop_t *loop;
+	const struct plan_host *host;
+	enum backend backend;	/* as asked: auto, systemd, none */
+	const char *keeper;	/* absolute paths of the helper programs */
+	const char *init;
+	int trials_fd;		/* STATE/trials; borrowed */
+};
+
+/*
+ * Always succeeds in making a launcher unless memory or a bug prevents it; what the machine lacks
+ * is kept and refuses each launch with its reason (launcher_unavailable).
+ */
+int launcher_new(Launcher **ret_launcher, const struct launcher_options *options,
+		 struct fault *ret_fault);
+void launcher_close(Launcher *launcher, void (*closed)(void *context), void *context);
+
+enum backend launcher_backend(const Launcher *launcher);
+/* Why the backend is none although auto was asked, or NULL. */
+const char *launcher_backend_reason(const Launcher *launcher);
+/* Why nothing can be launched (message, hint), or NULL when it can. */
+const struct fault *launcher_unavailable(const Launcher *launcher);
+
+/* A Trial's folder, STATE/trials/ID; made when `make`. The descriptor is the caller's. */
+int launch_folder(int trials_fd, uint64_t id, bool make, int *ret_fd);
+
+/*
+ * Whether a keeper still holds the folder (it has its flock for as long as it lives): 1, 0, or
+ * -errno. This is how a restarted daemon knows, without any pid.
+ */
+int launch_folder_held(int folder_fd);
+
+/*
+ * What the owner of a launch is told. `planned` comes from within launch_new, the others from the
+ * loop only. Strings and records are the launch's and good for the call.
+ */
+struct launch_watch {
+	/* The plan is made and will be used: to be recorded. */
+	void (*planned)(void *context, const struct plan *plan, const struct text_list *arguments,
+			const char *digest);
+	void (*running)(void *context, uint64_t started_at, uint64_t pid);
+	void (*ending)(void *context);
+	/*
+	 * The end, exactly once: the keeper's record, or one made here (void: it could not be
+	 * started; lost: keeper and record are both gone). Then launch_finish may be called.
+	 */
+	void (*ended)(void *context, const struct outcome_record *record);
+};
+
+struct launch_order {
+	uint64_t id;
+	const char *uuid;
+	const char *unit; /* trial-<uuid>.scope */
+	const struct launch_request *request;
+};
+
+/* Strings and the request are used during the call only. Failures come through watch->ended. */
+int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_order *order,
+	       const struct launch_watch *watch, void *context);
+
+/* TERM, grace, the end; negative grace: the plan's. May be said at any time, also again. */
+void launch_cancel(Launch *launch, double grace_seconds);
+
+/*
+ * The daemon is leaving: the keeper ends its Trial as interrupted. True: nothing had been started
+ * and nothing will be told; launch_finish is all that is left.
+ */
+bool launch_abandon(Launch *launch);
+
+/*
+ * The record is durable in the ledger: tells the keeper to leave, reaps it, frees. The owner
+ * forgets the launch here; nothing is called afterwards.
+ */
+void launch_finish(Launch *launch);

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "launch/launch.h"
+
+/* Shared by launcher.c and launch.c only. */
+struct Launcher {
+	uv_loop_t *loop;
+	const struct plan_host *host;
+	enum backend backend;
+	char *backend_reason;
+	struct fault unavailable; /* message NULL: all is well */
+	struct plan_bwrap bwrap;
+	char *keeper;
+	int init_fd;	/* O_PATH of trials-init */
+	int seccomp_fd; /* sealed memfd with the filter */
+	int null_fd;
+	int trials_fd; /* borrowed */
+	ScopeManager *scopes; /* NULL for backend none */
+	size_t launches;      /* alive; closing waits for none */
+	bool closing;
+	void (*closed)(void *context);
+	void *context;
+};
+
+/* A launch has gone; the last one lets a closing launcher go. */
+void launcher_put(Launcher *launcher);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <uv.h>
+
+#include "base/fault.h"
+
+/*
+ * The ledger: every accepted Trial, for ever, in SQLite. The only user of sqlite3.
+ *
+ * One writer thread; calls are queued from the loop and answered on the loop, in order. All calls
+ * that wait when the thread comes round share one transaction and its one fsync (group commit),
+ * and no call is answered before that commit: what a reader is told is durable too. Reads go the
+ * same way, so a call sees every call made before it.
+ *
+ * When a transaction cannot be committed each of its changes gets the error and nothing of it
+ * remains; reads in it are answered from what was there before. Every change appends a row to
+ * `events`, in the same transaction.
+ */
+typedef struct Ledger Ledger;
+
+/* A Trial as the ledger has it. Each string and blob is its own allocation; any may be NULL. */
+struct ledger_row {
+	uint64_t id;
+	char uuid[37];
+	enum state state;
+	int outcome; /* enum outcome, -1 before the end */
+	int64_t priority;
+	uint64_t submitted_at; /* microseconds UTC, 0 for none, as all below */
+	uint64_t started_at;
+	uint64_t ended_at;
+	int backend; /* enum backend, -1 before the start */
+	char *key;
+	char *unit;    /* its scope */
+	char *boot_id; /* of the boot it was started in */
+	char *canceled_by;
+	char *plan_digest;
+	struct blob spec;   /* launch_request, encoded; without the prompt */
+	struct blob facts;  /* trial_facts of trial.h, encoded by the owner: notes and the plan */
+	struct blob record; /* outcome_record, encoded; empty before the end */
+};
+
+struct ledger_call;
+typedef void (*ledger_done)(struct ledger_call *call);
+
+/*
+ * Embedded by the caller, alive until done is called; done may free it, so the ledger does not
+ * look at it again. Results are valid until done returns, but for those that were taken: row with
+ * ledger_steal_row, rows[i] by setting it to NULL; free them with ledger_row_free.
+ */
+struct ledger_call {
+	ledger_done done;
+	/*
+	 * 0 or as each call says. When the transaction failed: -ENOSPC, -EIO, -EROFS, -EBUSY,
+	 * -EUCLEAN (the file is damaged), -ENOMEM. -ESHUTDOWN after ledger_close.
+	 */
+	int result;
+	struct ledger_row *row;
+	struct ledger_row **rows;
+	size_t count;
+	uint64_t number;
+	struct ledger_work *work; /* the ledger's */
+	struct ledger_call *next; /* the ledger's */
+};
+
+/* What a launch brings. Copied. */
+struct ledger_new {
+	uint64_t id; /* from ledger_next_id */
+	const char *uuid;
+	int64_t priority;
+	uint64_t submitted_at;
+	const char *key;  /* or NULL */
+	struct blob body; /* what must be equal for the key to mean the same Trial */
+	struct blob spec;
+	struct pair_list labels;
+};
+
+/* What a change sets beside the state; NULL, 0, -1 and empty leave a column as it is. */
+struct ledger_change {
+	enum state state;
+	int outcome;
+	int backend;
+	uint64_t started_at;
+	uint64_t ended_at;
+	const char *unit;
+	const char *boot_id;
+	const char *canceled_by;
+	const char *plan_digest;
+	struct blob facts;
+	struct blob record;
+};
+#define LEDGER_CHANGE(to) ((struct ledger_change){.state = (to), .outcome = -1, .backend = -1})
+
+/* Which rows a list wants, newest (largest id) first. */
+struct ledger_filter {
+	int state;   /* -1: any */
+	int outcome; /* -1: any */
+	uint64_t since;
+	uint64_t before; /* ids below this; 0: no bound */
+	struct pair_list labels;
+	size_t limit;
+};
+
+/*
+ * Opens (creating, migrating) `ledger.db` in the state folder, whose lock the caller holds.
+ * path is for messages and SQLite. Refuses a newer schema and a corrupt file, naming it.
+ */
+int ledger_open(Ledger **ret_ledger, uv_loop_t *loop, const char *state_folder,
+		struct fault *ret_fault);
+/*
+ * Answers what is queued, stops the thread and closes; `closed` is called on the loop when the
+ * ledger is gone.
+ */
+void ledger_close(Ledger *ledger, void (*closed)(void *context), void *context);
+
+/* A fresh id: never given before, also not in an earlier life of the daemon that committed it. */
+uint64_t ledger_next_id(Ledger *ledger);
+
+/*
+ * At start, while no call is waiting: calls each for every Trial that has not ended, oldest first.
+ * Returns what each returned when that is not 0. Calls that each makes run afterwards.
+ */
+int ledger_each_unended(Ledger *ledger, int (*each)(const struct ledger_row *row, void *context),
+			void *context);
+
+/*
+ * 0: inserted, QUEUED, row is it. -EEXIST: the key was used with the same body, row is that Trial.
+ * -ENOTUNIQ: the key was used with another body, row is that Trial.
+ */
+void ledger_insert(Ledger *ledger, struct ledger_call *call, const struct ledger_new *trial);
+
+/*
+ * Compare-and-swap: changes the row only if its state is in `from` (bits 1 << STATE_x). 0 and row
+ * as it now is; -ESTALE and row as it is; -ENOENT.
+ */
+void ledger_change(Ledger *ledger, struct ledger_call *call, uint64_t id, unsigned int from,
+		   const struct ledger_change *change);
+
+/* 0 and row, or -ENOENT. */
+void ledger_get(Ledger *ledger, struct ledger_call *call, uint64_t id);
+
+/* 0 and rows, count; number: the cursor for the next page, 0 when there is none. */
+void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter);
+
+/* 0 and number: how many Trials have ended. Answered from a counter, not by a scan. */
+void ledger_count_ended(Ledger *ledger, struct ledger_call *call);
+
+/* Within done: takes call->row, which becomes NULL. */
+struct ledger_row *ledger_steal_row(struct ledger_call *call);
+struct ledger_row *ledger_row_free(struct ledger_row *row);

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ledger.h"
+
+struct sqlite3;
+
+/* Questions that have many rows as their answer; as in store.h. */
+int list_page(struct sqlite3 *database, const struct ledger_filter *filter,
+	      struct ledger_row ***ret_rows, size_t *ret_count, uint64_t *ret_cursor);
+int list_each_unended(struct sqlite3 *database,
+		      int (*each)(const struct ledger_row *row, void *context), void *context);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ledger.h"
+
+/*
+ * The ledger as statements, without threads or queues. One thread at a time.
+ *
+ * Each of the calls between begin and commit returns 0 with its answer in *ret_answer (what
+ * ledger.h says the call's result is), or -errno when the storage failed: the transaction must
+ * then be rolled back.
+ */
+typedef struct Store Store;
+
+int store_open(Store **ret_store, const char *state_folder, struct fault *ret_fault);
+Store *store_free(Store *store);
+
+int store_begin(Store *store, bool writes);
+int store_commit(Store *store);
+void store_rollback(Store *store);
+
+int store_insert(Store *store, const struct ledger_new *trial, int *ret_answer,
+		 struct ledger_row **ret_row);
+int store_change(Store *store, uint64_t id, unsigned int from, const struct ledger_change *change,
+		 int *ret_answer, struct ledger_row **ret_row);
+int store_get(Store *store, uint64_t id, int *ret_answer, struct ledger_row **ret_row);
+/* ret_rows is an array to be freed with its rows; ret_cursor is 0 when this was the last page. */
+int store_list(Store *store, const struct ledger_filter *filter, struct ledger_row ***ret_rows,
+	       size_t *ret_count, uint64_t *ret_cursor);
+
+/* In memory, true of what is committed and, within a transaction, of that too. */
+uint64_t store_ended(const Store *store);
+/* The largest id that was ever committed. */
+int store_last_id(Store *store, uint64_t *ret_id);
+
+int store_each_unended(Store *store, int (*each)(const struct ledger_row *row, void *context),
+		       void *context);

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The writer thread. It takes all that waits, runs it in one transaction, commits once, and only
+ * then hands the answers back: the calls that arrive during one commit share the next. Nothing is
+ * timed and nothing spins; the thread sleeps on a condition until there is work, and the loop is
+ * woken once for each transaction.
+ *
+ * A transaction is bounded in calls, so that a burst neither delays its first answers until its
+ * last call nor makes a write-ahead log without bound.
+ *
+ * No savepoints. A call that is refused (the row is in another state, the key was used, the id is
+ * taken) has changed nothing when it learns so: store.c asks first and writes after, and its first
+ * write is the only one that can meet a constraint. Anything else that goes wrong half-way undoes
+ * the whole transaction. If it was the storage, each change in it gets the error; the reads, which
+ * owe nothing to them, are run again by themselves. If it was something about one call (a damaged
+ * row, want of memory), each is run again by itself, so that only that one fails.
+ */
+#include "writer.h"
+
+#define TRANSACTION_CALLS_MAX 1024
+
+void work_queue_init(struct work_queue *queue)
+{
+	queue->first = NULL;
+	queue->last = &queue->first;
+}
+
+void work_queue_push(struct work_queue *queue, struct ledger_work *work)
+{
+	work->next = NULL;
+	*queue->last = work;
+	queue->last = &work->next;
+}
+
+void work_queue_move(struct work_queue *to, struct work_queue *from)
+{
+	if (!from->first)
+		return;
+	*to->last = from->first;
+	to->last = from->last;
+	work_queue_init(from);
+}
+
+/* The first calls of queue, as many as one transaction takes, to the end of ret_batch. */
+static void take_batch(struct work_queue *queue, struct work_queue *ret_batch)
+{
+	for (size_t i = 0; i < TRANSACTION_CALLS_MAX && queue->first; i++) {
+		struct ledger_work *work = queue->first;
+
+		queue->first = work->next;
+		work_queue_push(ret_batch, work);
+	}
+	if (!queue->first)
+		queue->last = &queue->first;
+}
+
+static bool work_writes(const struct ledger_work *work)
+{
+	return work->type == WORK_INSERT || work->type == WORK_CHANGE;
+}
+
+static int run_work(Store *store, struct ledger_work *work)
+{
+	work->result = 0;
+	switch (work->type) {
+	case WORK_INSERT:
+		return store_insert(store, &work->trial, &work->result, &work->row);
+	case WORK_CHANGE:
+		return store_change(store, work->id, work->from, &work->change, &work->result,
+				    &work->row);
+	case WORK_GET:
+		return store_get(store, work->id, &work->result, &work->row);
+	case WORK_LIST:
+		return store_list(store, &work->filter, &work->rows, &work->count, &work->number);
+	case WORK_COUNT_ENDED:
+		work->number = store_ended(store);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static void forget_answer(struct ledger_work *work)
+{
+	work->row = ledger_row_free(work->row);
+	for (size_t i = 0; i < work->count; i++)
+		ledger_row_free(work->rows[i]);
+	free(work->rows);
+	work->rows = NULL;
+	work->count = 0;
+	work->number = 0;
+}
+
+struct ledger_work *ledger_work_free(struct ledger_work *work)
+{
+	if (!work)
+		return NULL;
+	forget_answer(work);
+	free(work);
+	return NULL;
+}
+
+static int run_transaction(Store *store, struct ledger_work *first, bool writes)
+{
+	int r;
+
+	r = store_begin(store, writes);
+	for (struct ledger_work *work = first; work && r == 0; work = work->next)
+		r = run_work(store, work);
+	if (r == 0)
+		r = store_commit(store);
+	if (r != 0)
+		store_rollback(store);
+	return r;
+}
+
+/* Whether an error is about the storage as a whole, so that the next call would meet it too. */
+static bool storage_failed(int error)
+{
+	return error == -ENOSPC || error == -EIO || error == -EROFS || error == -EBUSY;
+}
+
+static void run_alone(Store *store, struct ledger_work *work)
+{
+	struct ledger_work *next = work->next;
+	int r;
+
+	work->next = NULL;
+	r = run_transaction(store, work, work_writes(work));
+	work->next = next;
+	if (r != 0) {
+		forget_answer(work);
+		work->result = r;
+	}
+}
+
+static void run_batch(Store *store, struct work_queue *batch)
+{
+	bool writes = false;
+	int r;
+
+	for (struct ledger_work *work = batch->first; work; work = work->next)
+		writes |= work_writes(work);
+	r = run_transaction(store, batch->first, writes);
+	if (r == 0)
+		return;
+	for (struct ledger_work *work = batch->first; work; work = work->next) {
+		forget_answer(work);
+		if (work_writes(work) && storage_failed(r))
+			work->result = r;
+		else
+			run_alone(store, work);
+	}
+}
+
+/* Hands batch's answers to the loop and waits until there is something to do. */
+static bool next_batch(struct writer *writer, struct work_queue *taken, struct work_queue *batch)
+{
+	uv_mutex_lock(&writer->mutex);
+	if (batch->first) {
+		work_queue_move(&writer->answers, batch);
+		uv_async_send(writer->answered);
+	}
+	writer->busy = taken->first != NULL;
+	while (!taken->first && (writer->held || (!writer->waiting.first && !writer->stopping)))
+		uv_cond_wait(&writer->wake, &writer->mutex);
+	work_queue_move(taken, &writer->waiting);
+	writer->busy = taken->first != NULL;
+	uv_mutex_unlock(&writer->mutex);
+	take_batch(taken, batch);
+	return batch->first != NULL;
+}
+
+static void writer_thread(void *context)
+{
+	struct writer *writer = context;
+	struct work_queue taken, batch;
+
+	work_queue_init(&taken);
+	work_queue_init(&batch);
+	while (next_batch(writer, &taken, &batch))
+		run_batch(writer->store, &batch);
+	writer->store = store_free(writer->store);
+	/* Sent under the mutex: the loop, once it sees `stopped`, may close the handle. */
+	uv_mutex_lock(&writer->mutex);
+	writer->stopped = true;
+	uv_async_send(writer->answered);
+	uv_mutex_unlock(&writer->mutex);
+}
+
+int writer_start(struct writer *writer, Store *store, uv_async_t *answered)
+{
+	int r;
+
+	*writer = (struct writer){.store = store, .answered = answered};
+	work_queue_init(&writer->waiting);
+	work_queue_init(&writer->answers);
+	r = uv_mutex_init(&writer->mutex);
+	if (r < 0)
+		return r;
+	r = uv_cond_init(&writer->wake);
+	if (r < 0)
+		goto fail_mutex;
+	r = uv_thread_create(&writer->thread, writer_thread, writer);
+	if (r < 0)
+		goto fail_cond;
+	return 0;
+
+fail_cond:
+	uv_cond_destroy(&writer->wake);
+fail_mutex:
+	uv_mutex_destroy(&writer->mutex);
+	return r;
+}
+
+void writer_submit(struct writer *writer, struct ledger_work *work)
+{
+	uv_mutex_lock(&writer->mutex);
+	work_queue_push(&writer->waiting, work);
+	uv_cond_signal(&writer->wake);
+	uv_mutex_unlock(&writer->mutex);
+}
+
+bool writer_collect(struct writer *writer, struct work_queue *ret_answers)
+{
+	bool stopped;
+
+	uv_mutex_lock(&writer->mutex);
+	work_queue_move(ret_answers, &writer->answers);
+	stopped = writer->stopped;
+	uv_mutex_unlock(&writer->mutex);
+	return stopped;
+}
+
+int writer_hold(struct writer *writer)
+{
+	int r = 0;
+
+	uv_mutex_lock(&writer->mutex);
+	if (writer->busy || writer->waiting.first || writer->held || writer->stopping)
+		r = -EBUSY;
+	else
+		writer->held = true;
+	uv_mutex_unlock(&writer->mutex);
+	return r;
+}
+
+void writer_release(struct writer *writer)
+{
+	uv_mutex_lock(&writer->mutex);
+	writer->held = false;
+	uv_cond_signal(&writer->wake);
+	uv_mutex_unlock(&writer->mutex);
+}
+
+void writer_stop(struct writer *writer)
+{
+	uv_mutex_lock(&writer->mutex);
+	writer->stopping = true;
+	uv_cond_signal(&writer->wake);
+	uv_mutex_unlock(&writer->mutex);
+}
+
+void writer_join(struct writer *writer)
+{
+	uv_thread_join(&writer->thread);
+	uv_cond_destroy(&writer->wake);
+	uv_mutex_destroy(&writer->mutex);
+}

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * trialsd: wiring, signals, start and stop. Nothing is decided here.
+ *
+ * Start order, and why: folders, then the exclusive locks in both, before the ledger or the socket
+ * is touched (two daemons must never share either); then the ledger, the launcher, the queue with
+ * what an earlier life left, and the socket last, so that whoever can connect gets true answers.
+ * Stop is the reverse.
+ */
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sysexits.h>
+#include <systemd/sd-daemon.h>
+
+#include "base/folder.h"
+#include "base/log.h"
+#include "serve/server.h"
+
+#ifndef TRIALSD_VERSION
+#define TRIALSD_VERSION "0"
+#endif
+#ifndef TRIALSD_LIBEXECDIR
+#define TRIALSD_LIBEXECDIR "/usr/lib/trialsd"
+#endif
+
+struct daemon {
+	uv_loop_t loop;
+	struct config config;
+	struct plan_host host;
+	char *state_folder;
+	char *runtime_folder;
+	char *config_folder;
+	char *config_file;
+	char *socket_path;
+	char *trials_folder;
+	char *keeper;
+	char *init;
+	int backend; /* from the command line, -1: the configuration's */
+	int state_fd;
+	int state_lock;
+	int runtime_lock;
+	int trials_fd;
+	int listen_fd;
+	bool activated; /* the socket is systemd's */
+	dev_t socket_device; /* of the name we bound, to remove no other */
+	ino_t socket_inode;
+	Ledger *ledger;
+	Launcher *launcher;
+	Queue *queue;
+	Server *server;
+	uv_signal_t terminate;
+	uv_signal_t interrupt;
+	uv_timer_t watchdog;
+	bool stopping;
+};
+
+/* Stopping, step by step. */
+
+static void on_ledger_closed(void *context)
+{
+	struct daemon *daemon = context;
+
+	daemon->ledger = NULL;
+	uv_close((uv_handle_t *)&daemon->terminate, NULL);
+	uv_close((uv_handle_t *)&daemon->interrupt, NULL);
+	uv_close((uv_handle_t *)&daemon->watchdog, NULL);
+}
+
+static void on_launcher_closed(void *context)
+{
+	struct daemon *daemon = context;
+
+	daemon->launcher = NULL;
+	daemon->queue = queue_free(daemon->queue);
+	ledger_close(daemon->ledger, on_ledger_closed, daemon);
+}
+
+static void on_server_closed(void *context)
+{
+	struct daemon *daemon = context;
+
+	daemon->server = NULL;
+	launcher_close(daemon->launcher, on_launcher_closed, daemon);
+}
+
+static void on_queue_stopped(void *context)
+{
+	struct daemon *daemon = context;
+
+	server_close(daemon->server, on_server_closed, daemon);
+}
+
+static void daemon_stop(struct daemon *daemon, bool interrupt)
+{
+	if (!daemon->stopping)
+		sd_notify(0, "STOPPING=1\nSTATUS=Stopping.");
+	daemon->stopping = true;
+	if (daemon->server)
+		queue_stop(daemon->queue, interrupt, on_queue_stopped, daemon);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	(void)number;
+	daemon_stop(signal->data, true);
+}
+
+static void on_shutdown_asked(void *context)
+{
+	daemon_stop(context, false);
+}
+
+static void on_watchdog(uv_timer_t *timer)
+{
+	(void)timer;
+	sd_notify(0, "WATCHDOG=1");
+}
+
+/* Options. */
+
+static const char usage[] =
+	"usage: trialsd [--config FILE] [--state DIR] [--runtime DIR]\n"
+	"               [--backend auto|systemd|none] [--debug]\n"
+	"\n"
+	"The per-user supervisor of Trials. Serves DIR/socket of the runtime folder; trialctl(1) is\n"
+	"its client. See trialsd(8).\n";
+
+static int text_set(char **field, const char *text)
+{
+	free(*field);
+	*field = strdup(text);
+	return *field ? 0 : -ENOMEM;
+}
+
+/* 0: go on; else exit with *ret_exit. */
+static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_exit)
+{
+	static const struct option options[] = {
+		{ "config", required_argument, NULL, 'c' },
+		{ "state", required_argument, NULL, 's' },
+		{ "runtime", required_argument, NULL, 'r' },
+		{ "backend", required_argument, NULL, 'b' },
+		{ "debug", no_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'v' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option, r = 0;
+
+	*ret_exit = EX_USAGE;
+	while (r == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'c':
+			r = text_set(&daemon->config_file, optarg);
+			break;
+		case 's':
+			r = text_set(&daemon->state_folder, optarg);
+			break;
+		case 'r':
+			r = text_set(&daemon->runtime_folder, optarg);
+			break;
+		case 'b':
+			daemon->backend = backend_from_name(optarg);
+			if (daemon->backend < 0) {
+				log_error("--backend: auto, systemd or none, not \"%s\"", optarg);
+				return 1;
+			}
+			break;
+		case 'd':
+			log_open("trialsd", LOG_LEVEL_DEBUG);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			*ret_exit = 0;
+			return 1;
+		case 'v':
+			puts("trialsd " TRIALSD_VERSION);
+			*ret_exit = 0;
+			return 1;
+		default:
+			fputs(usage, stderr);
+			return 1;
+		}
+	}
+	if (r == 0 && optind < argc) {
+		log_error("no operand is expected: \"%s\"", argv[optind]);
+		return 1;
+	}
+	return r < 0;
+}
+
+/* Folders and locks. */
+
+/* The trailing name is ours; what is above it follows XDG. */
+static int default_folder(char **field, const char *systemd, const char *xdg, const char *home,
+			  const char *below_home)
+{
+	const char *set = systemd ? getenv(systemd) : NULL;
+	const char *base = xdg ? getenv(xdg) : NULL;
+	int r = 0;
+
+	if (*field)
+		return 0;
+	if (set && *set == '/')
+		return text_set(field, set);
+	if (base && *base == '/')
+		r = asprintf(field, "%s/trialsd", base);
+	else
+		r = asprintf(field, "%s/%s/trialsd", home, below_home);
+	if (r < 0) {
+		*field = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
+{
+	const char *set = getenv("RUNTIME_DIRECTORY");
+	const char *xdg = getenv("XDG_RUNTIME_DIR");
+	char usual[64];
+	struct stat st;
+
+	if (daemon->runtime_folder)
+		return 0;
+	if (set && *set == '/')
+		return text_set(&daemon->runtime_folder, set);
+	/* Missing in sudo, su and cron; the folder is where it always is. */
+	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned int)getuid());
+	if (!xdg || *xdg != '/')
+		xdg = usual;
+	if (stat(xdg, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid())
+		return fault_set(ret_fault, ERROR_unavailable,
+				 "no runtime folder: %s is not a folder of ours", xdg),
+		       fault_hint(ret_fault,
+				  "log in through systemd-logind, or name one with --runtime DIR");
+	if (asprintf(&daemon->runtime_folder, "%s/trialsd", xdg) < 0) {
+		daemon->runtime_folder = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int lock_take(int folder_fd, const char *folder, int *ret_fd, struct fault *ret_fault)
+{
+	_cleanup_close_ int fd = openat(folder_fd, "trialsd.lock",
+					O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	char holder[32] = "";
+	ssize_t n;
+
+	if (fd < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s/trialsd.lock: %s", folder,
+				 strerror(errno));
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		n = pread(fd, holder, sizeof(holder) - 1, 0);
+		if (n > 0)
+			holder[strcspn(holder, "\n")] = '\0';
+		return fault_set(ret_fault, ERROR_refused, "another trialsd%s%s serves %s",
+				 n > 0 ? ", pid " : "", holder, folder),
+		       fault_hint(ret_fault, "trialctl status");
+	}
+	n = snprintf(holder, sizeof(holder), "%d\n", (int)getpid());
+	/* For the message above only; the lock is what counts. */
+	if (ftruncate(fd, 0) < 0 || pwrite(fd, holder, (size_t)n, 0) < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s/trialsd.lock: %s", folder,
+				 strerror(errno));
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
+static int folders_open(struct daemon *daemon, const char *home, struct fault *ret_fault)
+{
+	_cleanup_close_ int runtime_fd = -1;
+	int r;
+
+	r = default_folder(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
+			   ".local/state");
+	if (r == 0)
+		r = default_folder(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
+	if (r == 0)
+		r = runtime_default(daemon, ret_fault);
+	if (r == 0)
+		r = folder_private(&daemon->state_folder, &daemon->state_fd, ret_fault);
+	if (r == 0)
+		r = folder_private(&daemon->runtime_folder, &runtime_fd, ret_fault);
+	if (r == 0)
+		r = lock_take(daemon->state_fd, daemon->state_folder, &daemon->state_lock, ret_fault);
+	if (r == 0)
+		r = lock_take(runtime_fd, daemon->runtime_folder, &daemon->runtime_lock, ret_fault);
+	if (r == 0 && asprintf(&daemon->trials_folder, "%s/trials", daemon->state_folder) < 0)
+		r = -ENOMEM;
+	if (r == 0)
+		r = folder_private(&daemon->trials_folder, &daemon->trials_fd, ret_fault);
+	return r;
+}
+
+static int config_load(struct daemon *daemon, struct fault *ret_fault)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = config_init(&daemon->config);
+
+	if (r < 0)
+		return r;
+	if (daemon->config_file) {
+		r = config_read(&daemon->config, daemon->config_file, ret_fault);
+		if (r == -ENOENT)
+			return fault_set(ret_fault, ERROR_invalid, "%s: no such file",
+					 daemon->config_file);
+	} else {
+		if (asprintf(&path, "%s/trialsd.conf", daemon->config_folder) < 0)
+			return -ENOMEM;
+		r = config_read(&daemon->config, path, ret_fault);
+		if (r == -ENOENT)
+			r = 0;
+	}
+	if (r == 0 && daemon->backend >= 0)
+		daemon->config.backend = (enum backend)daemon->backend;
+	return r;
+}
+
+/* The helpers stand beside this very program in a build tree, and in libexecdir when installed. */
+static int helpers_find(struct daemon *daemon)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	if (asprintf(&daemon->keeper, "%s/trial-keeper", self) < 0)
+		return -ENOMEM;
+	if (access(daemon->keeper, X_OK) < 0) {
+		strcpy(self, TRIALSD_LIBEXECDIR);
+		free(daemon->keeper);
+		if (asprintf(&daemon->keeper, "%s/trial-keeper", self) < 0)
+			return -ENOMEM;
+	}
+	return asprintf(&daemon->init, "%s/trials-init", self) < 0 ? -ENOMEM : 0;
+}
+
+/* The socket: the one systemd passes in, else our own. */
+static int socket_take(struct daemon *daemon, struct fault *ret_fault)
+{
+	struct sockaddr_un address;
+	socklen_t size = sizeof(address);
+	int given = sd_listen_fds(1);
+
+	if (given < 0)
+		return given;
+	if (given > 1)
+		return fault_set(ret_fault, ERROR_invalid, "systemd passed %d sockets; one is used",
+				 given);
+	if (given == 0) {
+		struct stat st;
+		int r;
+
+		if (asprintf(&daemon->socket_path, "%s/socket", daemon->runtime_folder) < 0)
+			return -ENOMEM;
+		r = server_bind(daemon->socket_path, &daemon->listen_fd, ret_fault);
+		if (r)
+			return r;
+		if (lstat(daemon->socket_path, &st) < 0)
+			return -errno;
+		daemon->socket_device = st.st_dev;
+		daemon->socket_inode = st.st_ino;
+		return 0;
+	}
+	daemon->activated = true;
+	daemon->listen_fd = SD_LISTEN_FDS_START;
+	if (sd_is_socket_unix(daemon->listen_fd, SOCK_STREAM, 1, NULL, 0) <= 0)
+		return fault_set(ret_fault, ERROR_invalid,
+				 "the socket that systemd passed is no listening Unix stream socket");
+	memset(&address, 0, sizeof(address));
+	if (getsockname(daemon->listen_fd, (struct sockaddr *)&address, &size) < 0)
+		return -errno;
+	return text_set(&daemon->socket_path, address.sun_path);
+}
+
+static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
+{
+	const char *home = getenv("HOME");
+	struct launcher_options launcher;
+	struct queue_options queue;
+	int r;
+
+	if (!home || *home != '/')
+		return fault_set(ret_fault, ERROR_invalid, "HOME is not set to an absolute path");
+	r = folders_open(daemon, home, ret_fault);
+	if (r == 0)
+		r = config_load(daemon, ret_fault);
+	if (r == 0)
+		r = helpers_find(daemon);
+	if (r == 0)
+		r = plan_host_init(&daemon->host, home, daemon->state_folder,
+				   daemon->runtime_folder, daemon->config_folder, &daemon->config,
+				   ret_fault);
+	if (r == 0)
+		r = ledger_open(&daemon->ledger, &daemon->loop, daemon->state_folder, ret_fault);
+	if (r)
+		return r;
+	launcher = (struct launcher_options){
+		.loop = &daemon->loop,
+		.host = &daemon->host,
+		.backend = daemon->config.backend,
+		.keeper = daemon->keeper,
+		.init = daemon->init,
+		.trials_fd = daemon->trials_fd,
+	};
+	r = launcher_new(&daemon->launcher, &launcher, ret_fault);
+	if (r)
+		return r;
+	queue = (struct queue_options){
+		.loop = &daemon->loop,
+		.ledger = daemon->ledger,
+		.launcher = daemon->launcher,
+		.host = &daemon->host,
+		.trials_fd = daemon->trials_fd,
+		.trials_folder = daemon->trials_folder,
+	};
+	r = queue_new(&daemon->queue, &queue);
+	return r ? r : queue_load(daemon->queue);
+}
+
+static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
+{
+	struct server_options server = {
+		.loop = &daemon->loop,
+		.ledger = daemon->ledger,
+		.queue = daemon->queue,
+		.launcher = daemon->launcher,
+		.host = &daemon->host,
+		.shutdown = on_shutdown_asked,
+		.context = daemon,
+	};
+	int r = socket_take(daemon, ret_fault);
+
+	if (r)
+		return r;
+	server.socket_path = daemon->socket_path;
+	return server_new(&daemon->server, &server, daemon->listen_fd);
+}
+
+static void signals_watch(struct daemon *daemon)
+{
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGHUP, SIG_IGN); /* a closed terminal must not end what runs */
+	uv_signal_init(&daemon->loop, &daemon->terminate);
+	uv_signal_init(&daemon->loop, &daemon->interrupt);
+	uv_timer_init(&daemon->loop, &daemon->watchdog);
+	daemon->terminate.data = daemon->interrupt.data = daemon;
+	uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
+	uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
+}
+
+static void ready(struct daemon *daemon)
+{
+	const struct fault *unavailable = launcher_unavailable(daemon->launcher);
+	const char *reason = launcher_backend_reason(daemon->launcher);
+	uint64_t period;
+
+	if (sd_watchdog_enabled(0, &period) > 0)
+		uv_timer_start(&daemon->watchdog, on_watchdog, 0, period / 2000);
+	if (unavailable)
+		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
+			  "launches are refused: %s%s%s", unavailable->message,
+			  unavailable->hint ? "; to mend it: " : "",
+			  unavailable->hint ? unavailable->hint : "");
+	else if (reason)
+		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
+			  "no scopes and no limits (%s): backend none is used", reason);
+	log_info("serving %s", daemon->socket_path);
+	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket_path);
+}
+
+/* Only the name that is still ours: somebody may have put another socket there. */
+static void socket_remove(const struct daemon *daemon)
+{
+	struct stat st;
+
+	if (!daemon->socket_inode || lstat(daemon->socket_path, &st) < 0)
+		return;
+	if (st.st_dev == daemon->socket_device && st.st_ino == daemon->socket_inode)
+		unlink(daemon->socket_path);
+}
+
+static void daemon_done(struct daemon *daemon)
+{
+	plan_host_done(&daemon->host);
+	config_done(&daemon->config);
+	fd_close(daemon->trials_fd);
+	fd_close(daemon->state_fd);
+	fd_close(daemon->runtime_lock);
+	fd_close(daemon->state_lock);
+	free(daemon->state_folder);
+	free(daemon->runtime_folder);
+	free(daemon->config_folder);
+	free(daemon->config_file);
+	free(daemon->socket_path);
+	free(daemon->trials_folder);
+	free(daemon->keeper);
+	free(daemon->init);
+}
+
+int main(int argc, char **argv)
+{
+	static struct daemon daemon = {
+		.backend = -1, .state_fd = -1, .state_lock = -1, .runtime_lock = -1,
+		.trials_fd = -1, .listen_fd = -1,
+	};
+	struct fault fault = FAULT_INIT;
+	int status, r;
+
+	log_open("trialsd", LOG_LEVEL_INFO);
+	umask(0077);
+	if (options_read(&daemon, argc, argv, &status))
+		return status;
+	uv_loop_init(&daemon.loop);
+	signals_watch(&daemon);
+	r = daemon_open(&daemon, &fault);
+	if (r == 0)
+		r = daemon_serve(&daemon, &fault);
+	if (r) {
+		/* Nothing is running that would need an orderly end; the locks fall with us. */
+		if (r < 0)
+			fault_errno(&fault, r, "trialsd");
+		log_error("%s%s%s", fault.message, fault.hint ? "; to mend it: " : "",
+			  fault.hint ? fault.hint : "");
+		return fault.code == ERROR_invalid ? EX_CONFIG : EX_UNAVAILABLE;
+	}
+	ready(&daemon);
+	uv_run(&daemon.loop, UV_RUN_DEFAULT);
+	socket_remove(&daemon);
+	uv_loop_close(&daemon.loop);
+	daemon_done(&daemon);
+	return 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "list.h"
+#include "place.h"
+#include "plan/plan.h"
+
+/*
+ * What the parts of a plan share. plan.c calls them in this order:
+ *   limits.c       what is asked for and in force, and the sizes of the tmpfs
+ *   bound.c        the launch's host paths, resolved
+ *   policy.c       which of them may be bound
+ *   system.c       what this host's /usr, /bin, /etc/ssl, … look like (effectful)
+ *   root.c         the part of the root that is the same for every Trial
+ *   destination.c  where they may be bound
+ *   inside.c       the working directory, resolved as the sandbox will see it
+ *   environment.c
+ * Refusals carry ERROR_invalid or ERROR_refused; plan_make turns them into a void's cause.
+ */
+#define PLAN_DESCRIPTORS_MAX 240 /* keeper_plan.descriptors */
+#define PLAN_NOTES_MAX 64	 /* notes of a Trial */
+
+/* Sizes of the sandbox's tmpfs, in bytes. */
+struct tmpfs_sizes {
+	uint64_t tmp;
+	uint64_t home;
+	uint64_t shm;
+	uint64_t var_tmp; /* when it cannot be a link to /tmp */
+};
+
+int limits_settle(struct plan *plan, const struct config *config,
+		  const struct launch_request *launch, struct tmpfs_sizes *ret_sizes,
+		  struct fault *ret_fault);
+
+/* A host path that a launch names, and where it goes. */
+struct bound {
+	char *field;	   /* "repository", "binds[2]", for faults */
+	const char *given; /* as the launch spells it; borrowed */
+	struct place place;
+	struct ancestry ancestry;
+	char *destination;
+	bool writable;
+	bool own_path; /* the destination is the source's own canonical path */
+};
+
+struct bound_list {
+	struct bound *items;
+	size_t count;
+};
+
+int bound_list_open(struct bound_list *ret_bounds, struct plan *plan,
+		    const struct launch_request *launch, struct fault *ret_fault);
+void bound_list_done(struct bound_list *bounds);
+/* Binds, and the links by which the launch spelled them. Takes the descriptors. */
+int bound_list_compose(struct bound_list *bounds, struct plan *plan, struct fault *ret_fault);
+/* Links passed on the way to a place, recreated where they can be. */
+int links_compose(const struct place *place, const char *field, struct plan *plan,
+		  struct fault *ret_fault);
+
+/* The policy of binds: policy.c. */
+int policy_check(const struct plan_host *host, const struct bound_list *bounds,
+		 struct fault *ret_fault);
+
+/* The policy of destinations: destination.c. plan holds the root, and no bind yet. */
+int destination_check(const struct bound_list *bounds, const struct plan *plan,
+		      struct fault *ret_fault);
+/* Whether nothing of a launch's may be put at this path (links are then left out). */
+bool destination_reserved(const char *path);
+
+/* This host's fixed part, as operations on a root; data and links as they are now. */
+struct system_facts {
+	struct plan_operation *operations;
+	size_t operation_count;
+	char *resolv_conf; /* the host's; NULL unless the network is the host's */
+	char *hosts;
+};
+
+int system_facts_read(struct system_facts *ret_facts, enum network network);
+void system_facts_done(struct system_facts *facts);
+
+/* Pure; takes the operations out of facts. */
+int root_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
+		 const struct tmpfs_sizes *sizes, const struct bound_list *bounds);
+
+int inside_resolve(const struct plan *plan, const char *path, char **ret_canonical,
+		   struct fault *ret_fault);
+
+int environment_compose(struct plan *plan, const struct plan_host *host,
+			const struct launch_request *launch, struct fault *ret_fault);
+
+/* plan_make with the host's fixed part given: what tests call to be the same everywhere. */
+int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
+	       const struct launch_request *launch, struct fault *ret_fault);
+
+/*
+ * Appends an operation with copies of destination and source (may be NULL); NULL when out of
+ * memory. The pointer is good until the next one is added.
+ */
+struct plan_operation *operation_add(struct plan_operation **operations, size_t *count,
+				     enum plan_operation_type type, const char *destination,
+				     const char *source);
+void operations_free(struct plan_operation *operations, size_t count);
+struct plan_operation *plan_add(struct plan *plan, enum plan_operation_type type,
+				const char *destination, const char *source);
+/* The operation at exactly this destination, or NULL. */
+const struct plan_operation *plan_at(const struct plan *plan, const char *destination);
+/* Adds a note; where there would be more than PLAN_NOTES_MAX the last one says so. */
+int plan_note(struct plan *plan, const char *format, ...) _printf_(2, 3);

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+#include "build.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+struct plan_operation *operation_add(struct plan_operation **operations, size_t *count,
+				     enum plan_operation_type type, const char *destination,
+				     const char *source)
+{
+	struct plan_operation operation = {.type = type, .descriptor = -1};
+	struct plan_operation *larger = realloc(*operations, (*count + 1) * sizeof(*larger));
+
+	if (!larger)
+		return NULL;
+	*operations = larger;
+	operation.destination = strdup(destination);
+	operation.source = source ? strdup(source) : NULL;
+	if (!operation.destination || (source && !operation.source)) {
+		free(operation.destination);
+		free(operation.source);
+		return NULL;
+	}
+	larger[*count] = operation;
+	return &larger[(*count)++];
+}
+
+void operations_free(struct plan_operation *operations, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(operations[i].destination);
+		free(operations[i].source);
+		free(operations[i].data);
+	}
+	free(operations);
+}
+
+struct plan_operation *plan_add(struct plan *plan, enum plan_operation_type type,
+				const char *destination, const char *source)
+{
+	return operation_add(&plan->operations, &plan->operation_count, type, destination, source);
+}
+
+const struct plan_operation *plan_at(const struct plan *plan, const char *destination)
+{
+	for (size_t i = 0; i < plan->operation_count; i++)
+		if (!strcmp(plan->operations[i].destination, destination))
+			return &plan->operations[i];
+	return NULL;
+}
+
+int plan_note(struct plan *plan, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
+	int r;
+
+	if (plan->notes.count >= PLAN_NOTES_MAX)
+		return 0;
+	if (plan->notes.count == PLAN_NOTES_MAX - 1)
+		return text_list_add(&plan->notes, "there are more notes than a Trial keeps");
+	va_start(arguments, format);
+	r = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (r < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	return text_list_add(&plan->notes, text);
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include "build.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+/*
+ * From a launch to a plan: the order of the steps is all that is here, build.h says which file
+ * does what. The same steps refuse a launch before it is accepted (plan_check) and make its plan
+ * when its turn has come (plan_make): what was true then need not be true now, so everything is
+ * looked at again and the refusal becomes the cause of a void.
+ */
+
+static int command_copy(struct plan *plan, const struct launch_request *launch, struct fault *fault)
+{
+	int r = 0;
+
+	if (launch->command.count == 0 || launch->command.items[0][0] == '\0')
+		return fault_set(fault, ERROR_invalid,
+				 "command: a program to run is required, as its first element");
+	for (size_t i = 0; r == 0 && i < launch->command.count; i++)
+		r = text_list_add(&plan->command, launch->command.items[i]);
+	return r;
+}
+
+/* The links by which HOME is spelled: tools write that spelling into their files. */
+static int home_links(struct plan *plan, const struct plan_host *host, struct fault *fault)
+{
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+	int r;
+
+	if (!host->home_given)
+		return 0;
+	r = place_open(&place, "HOME", host->home_given, NULL, fault);
+	return r == 0 ? links_compose(&place, "HOME", plan, fault) : r;
+}
+
+static int cwd_settle(struct plan *plan, const struct plan_host *host,
+		      const struct launch_request *launch, struct fault *fault)
+{
+	_cleanup_free_ char *canonical = NULL, *shown = NULL;
+	int r;
+
+	if (!launch->cwd) {
+		plan->cwd = strdup(plan->repository ? plan->repository : host->home);
+		return plan->cwd ? 0 : -ENOMEM;
+	}
+	r = inside_resolve(plan, launch->cwd, &canonical, fault);
+	if (r != 0)
+		return r;
+	for (size_t i = 0; i < plan->operation_count; i++) {
+		const struct plan_operation *operation = &plan->operations[i];
+
+		if ((operation->type == PLAN_BIND || !strcmp(operation->destination, host->home) ||
+		     !strcmp(operation->destination, "/tmp")) &&
+		    path_within(canonical, operation->destination)) {
+			plan->cwd = steal(&canonical);
+			return 0;
+		}
+	}
+	shown = display(launch->cwd);
+	return fault_set(
+		fault, ERROR_invalid,
+		"cwd: %s must be in the repository, in something that is bound, in HOME or in /tmp",
+		shown);
+}
+
+/* Parents before what is below them: as strcmp, with `/` as the smallest of all characters. */
+static int operation_compare(const void *a, const void *b)
+{
+	const unsigned char *x =
+		(const unsigned char *)((const struct plan_operation *)a)->destination;
+	const unsigned char *y =
+		(const unsigned char *)((const struct plan_operation *)b)->destination;
+
+	while (*x && *x == *y)
+		x++, y++;
+	if (*x == '/' && *y)
+		return *y == '/' ? 0 : -1;
+	if (*y == '/' && *x)
+		return 1;
+	return *x - *y;
+}
+
+/* Whether the folder of this path comes with a tree that is bound. */
+static bool is_in_tree(const struct plan *plan, const char *path)
+{
+	for (size_t i = 0; i < plan->operation_count; i++) {
+		const struct plan_operation *operation = &plan->operations[i];
+
+		if ((operation->type == PLAN_BIND || operation->type == PLAN_SYSTEM_BIND) &&
+		    path_within(path, operation->destination))
+			return true;
+	}
+	return false;
+}
+
+/* Folders on the way to a destination, spelled out: bwrap would make them 0700. */
+static int parents_add(struct plan *plan)
+{
+	size_t count = plan->operation_count;
+
+	for (size_t i = 0; i < count; i++) {
+		_cleanup_free_ char *path = strdup(plan->operations[i].destination);
+		char *slash;
+
+		if (!path)
+			return -ENOMEM;
+		while ((slash = strrchr(path, '/')) && slash > path) {
+			*slash = '\0';
+			if (plan_at(plan, path) || is_in_tree(plan, path))
+				break;
+			if (!plan_add(plan, PLAN_DIRECTORY, path, NULL))
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int remounts_add(struct plan *plan)
+{
+	return plan_add(plan, PLAN_REMOUNT_RO, "/dev", NULL) &&
+			       plan_add(plan, PLAN_REMOUNT_RO, "/", NULL)
+		       ? 0
+		       : -ENOMEM;
+}
+
+static int sealed_memfd(const char *data, size_t size)
+{
+	_cleanup_close_ int fd = memfd_create("trials-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t done = 0;
+
+	if (fd < 0)
+		return -errno;
+	while (done < size) {
+		/* At its offset, so that the reader's position is still the start. */
+		ssize_t written = pwrite(fd, data + done, size - done, (off_t)done);
+
+		if (written < 0 && errno != EINTR)
+			return -errno;
+		if (written > 0)
+			done += (size_t)written;
+	}
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+		return -errno;
+	return fd_steal(&fd);
+}
+
+static int files_open(struct plan *plan, struct fault *fault)
+{
+	for (size_t i = 0; i < plan->operation_count; i++) {
+		struct plan_operation *operation = &plan->operations[i];
+		int *descriptors;
+		int fd;
+
+		if (operation->type != PLAN_FILE)
+			continue;
+		descriptors = realloc(plan->descriptors,
+				      (plan->descriptor_count + 1) * sizeof(*descriptors));
+		if (!descriptors)
+			return -ENOMEM;
+		plan->descriptors = descriptors;
+		fd = sealed_memfd(operation->data, operation->size);
+		if (fd < 0)
+			return fd;
+		operation->descriptor = (int)plan->descriptor_count;
+		descriptors[plan->descriptor_count++] = fd;
+	}
+	if (plan->descriptor_count > PLAN_DESCRIPTORS_MAX)
+		return fault_set(
+			fault, ERROR_invalid,
+			"binds: the sandbox would need %zu descriptors of at most %d: bind fewer paths",
+			plan->descriptor_count, PLAN_DESCRIPTORS_MAX);
+	return 0;
+}
+
+static int plan_fill(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
+		     const struct launch_request *launch, struct fault *fault)
+{
+	_cleanup_(bound_list_done) struct bound_list bounds = {0};
+	struct tmpfs_sizes sizes;
+	int r;
+
+	plan->network = launch->has.network ? launch->network : NETWORK_none;
+	r = command_copy(plan, launch, fault);
+	if (r == 0)
+		r = limits_settle(plan, host->config, launch, &sizes, fault);
+	if (r == 0)
+		r = bound_list_open(&bounds, plan, launch, fault);
+	if (r == 0)
+		r = policy_check(host, &bounds, fault);
+	if (r == 0)
+		r = root_compose(plan, host, facts, &sizes, &bounds);
+	if (r == 0)
+		r = destination_check(&bounds, plan, fault);
+	if (r == 0)
+		r = bound_list_compose(&bounds, plan, fault);
+	if (r == 0)
+		r = home_links(plan, host, fault);
+	if (r == 0)
+		r = parents_add(plan);
+	if (r != 0)
+		return r;
+	qsort(plan->operations, plan->operation_count, sizeof(*plan->operations),
+	      operation_compare);
+	r = cwd_settle(plan, host, launch, fault);
+	if (r == 0)
+		r = environment_compose(plan, host, launch, fault);
+	if (r == 0)
+		r = files_open(plan, fault);
+	return r == 0 ? remounts_add(plan) : r;
+}
+
+int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
+	       const struct launch_request *launch, struct fault *ret_fault)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	int r;
+
+	if (!plan)
+		return -ENOMEM;
+	r = plan_fill(plan, host, facts, launch, ret_fault);
+	if (r == 0)
+		*ret_plan = plan;
+	else
+		plan_free(plan);
+	return r;
+}
+
+static int plan_new(struct plan **ret_plan, const struct plan_host *host,
+		    const struct launch_request *launch, struct fault *fault)
+{
+	_cleanup_(system_facts_done) struct system_facts facts = {0};
+	int r;
+
+	r = system_facts_read(&facts, launch->has.network ? launch->network : NETWORK_none);
+	return r == 0 ? plan_build(ret_plan, host, &facts, launch, fault) : r;
+}
+
+int plan_check(const struct plan_host *host, const struct launch_request *launch,
+	       char **ret_repository, struct fault *ret_fault)
+{
+	struct plan *plan = NULL;
+	int r;
+
+	r = plan_new(&plan, host, launch, ret_fault);
+	if (r != 0)
+		return r;
+	if (ret_repository)
+		*ret_repository = steal(&plan->repository);
+	plan_free(plan);
+	return 0;
+}
+
+int plan_make(struct plan **ret_plan, const struct plan_host *host,
+	      const struct launch_request *launch, struct fault *ret_fault)
+{
+	int r = plan_new(ret_plan, host, launch, ret_fault);
+
+	if (r == FAULT) {
+		ret_fault->code = ERROR_unavailable;
+		ret_fault->cause = CAUSE_sandbox_unavailable;
+	}
+	return r;
+}
+
+struct plan *plan_free(struct plan *plan)
+{
+	if (!plan)
+		return NULL;
+	operations_free(plan->operations, plan->operation_count);
+	for (size_t i = 0; i < plan->descriptor_count; i++)
+		fd_close(plan->descriptors[i]);
+	free(plan->descriptors);
+	text_list_done(&plan->command);
+	pair_list_done(&plan->environment);
+	free(plan->cwd);
+	free(plan->repository);
+	text_list_done(&plan->asked);
+	text_list_done(&plan->notes);
+	free(plan);
+	return NULL;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/config.h"
+#include "base/fault.h"
+
+/*
+ * The sandbox plan: from a launch to a typed list of what the sandbox will hold, and from that to
+ * bwrap's arguments.
+ *
+ * Three steps, so that effects stay apart from logic:
+ *   place   (place.h, effectful)  a host path, resolved once by descriptor: canonical path, the
+ *                                 links passed on the way, device, inode, owner, kind
+ *   plan    (build.h, pure)       launch + places + host facts -> operations, environment, limits
+ *   bwrap   (bwrap.c, pure)       plan -> arguments, written for the descriptor numbers that
+ *                                 keeper/channel.h fixes
+ *
+ * The policy of binds (what may be bound, what may be writable) is stated at the head of policy.c
+ * and enforced there only, that of destinations (where) in destination.c, that of variables in
+ * environment.c.
+ */
+
+/* What is true of this host and this daemon; made once at start. Strings are owned. */
+struct plan_host {
+	uid_t uid;
+	gid_t gid;
+	char *user;	    /* the person's name, the same inside */
+	char *home;	    /* canonical, from $HOME; the same path inside */
+	char *home_given;   /* as $HOME spells it; its links are recreated inside */
+	char *state_folder; /* canonical */
+	char *runtime_folder;
+	char *config_folder; /* may not exist */
+	const struct config *config;
+};
+
+int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
+		   const char *runtime_folder, const char *config_folder,
+		   const struct config *config, struct fault *ret_fault);
+void plan_host_done(struct plan_host *host);
+
+enum plan_operation_type {
+	PLAN_BIND,	  /* descriptor -> destination */
+	PLAN_SYSTEM_BIND, /* root-owned host path -> the same path, read-only */
+	PLAN_TMPFS,	  /* size, mode */
+	PLAN_DIRECTORY,
+	PLAN_SYMLINK, /* source is the link's text */
+	PLAN_FILE,    /* data, read-only */
+	PLAN_PROC,
+	PLAN_DEV,
+	PLAN_REMOUNT_RO,
+};
+
+struct plan_operation {
+	enum plan_operation_type type;
+	char *destination; /* inside */
+	char *source;	   /* host path (for the record) or link text */
+	bool writable;
+	int descriptor; /* index in plan->descriptors, -1 for none */
+	uint64_t size;	/* PLAN_TMPFS: bytes at most; PLAN_FILE: of data */
+	unsigned int mode;
+	char *data; /* PLAN_FILE: any bytes */
+};
+
+struct plan {
+	struct plan_operation *operations;
+	size_t operation_count;
+	int *descriptors; /* O_PATH, or sealed memfds for PLAN_FILE; owned */
+	size_t descriptor_count;
+	struct text_list command; /* owned copies, as all below */
+	struct pair_list environment;
+	char *cwd;
+	char *repository; /* canonical, or NULL */
+	bool repository_writable;
+	enum network network;
+	struct limits_spec limits; /* effective: the launch's, else the configuration's */
+	struct text_list asked;	   /* names in limits that the launch itself asked for */
+	double grace_seconds;
+	struct text_list notes; /* optional paths that were missing, shrunk sizes, … */
+};
+
+/*
+ * Everything that can be refused about a launch, without keeping anything: used before a launch
+ * is accepted. ret_repository (optional) is the canonical repository, to be freed.
+ */
+int plan_check(const struct plan_host *host, const struct launch_request *launch,
+	       char **ret_repository, struct fault *ret_fault);
+
+/* The plan, with its descriptors open. Refusals are filled for a void outcome (cause). */
+int plan_make(struct plan **ret_plan, const struct plan_host *host,
+	      const struct launch_request *launch, struct fault *ret_fault);
+struct plan *plan_free(struct plan *plan);
+
+/* bwrap's options (no command) as a list; free with text_list_done. Pure. */
+int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,
+			 struct text_list *ret_arguments);
+void text_list_done(struct text_list *list);
+
+/*
+ * SHA-256, hexadecimal, of arguments, sources, file contents, command, environment and limits:
+ * equal plans are equal. ret_digest holds 65 bytes.
+ */
+int plan_digest(const struct plan *plan, const struct text_list *arguments, char ret_digest[65]);
+
+/*
+ * The seccomp filter as a sealed memfd for bwrap's --seccomp. bwrap reads it to its end from the
+ * position that everyone who holds this open file shares: give each launch one of its own, from
+ * plan_reopen.
+ */
+int plan_seccomp(int *ret_fd, struct fault *ret_fault);
+
+/* Another open file of a memfd, read-only, with its position at the start. */
+int plan_reopen(int fd, int *ret_fd);
+
+/*
+ * The bwrap to use, pinned: an O_PATH descriptor, its path and version. Taken from configured, or
+ * the first `bwrap` in the folders of PATH that only root can write (all the way up). Refused,
+ * each with its remedy: none found, set-user-ID, writable by others than root, an option that a
+ * sandbox needs missing (probed from --help, versions are not compared).
+ */
+struct plan_bwrap {
+	int fd;
+	char *path;
+	char *version;
+};
+int plan_bwrap_pin(struct plan_bwrap *ret_bwrap, const char *configured, struct fault *ret_fault);
+void plan_bwrap_done(struct plan_bwrap *bwrap);

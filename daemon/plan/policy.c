@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+#include "build.h"
+#include "listeners.h"
+#include "mounts.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+/*
+ * The policy of binds. What a launch may bind, stated here and enforced here only (where it may
+ * be put inside: destination.c).
+ *
+ *  1. A source is a folder or a regular file, on no kernel file system (/proc, /sys, cgroups) and
+ *     with none of those mounted below it: they show or steer the host, not a tree of files.
+ *  2. No source is, contains or lies in trialsd's state or runtime folder, in any mode: they hold
+ *     other Trials' results and the socket that launches them.
+ *  3. A writable source belongs to us (unless we are root), so that a Trial gets no right of
+ *     somebody else's folder that its owner forgot to take away.
+ *  4. A writable source is not and does not contain / or HOME.
+ *  5. A writable source is not, does not contain and does not lie in: trialsd's state, runtime
+ *     or configuration folder; credentials and logins (thirdshift's, each Harness's); a Trials
+ *     home; keys (ssh, gnupg); or a place from which the host runs programs on the person's
+ *     behalf (~/.local/bin, systemd user units, autostart, shell start-up files). One that does
+ *     not exist yet counts: the folder in which it would be made contains it.
+ *  6. No socket is listened on at or below a source, in any mode: a read-only bind does not stop
+ *     connect(). Best effort (listeners.h): a hard link, a relative name, a socket of another
+ *     network namespace and one made later escape it.
+ *  7. A writable bind does not contain the repository, build or skills of the same launch when
+ *     those are read-only, other than as the mount point they are bound on.
+ *
+ * Paths are not what is compared. Each source and each guarded place is an O_PATH descriptor;
+ * "contains" and "lies in" are answered by climbing from it by `..` and comparing device and
+ * inode, so no spelling and no symbolic link matters. A bind mount on the host gives one folder
+ * a second set of parents, so the position of each within its own file system is compared too
+ * (mounts.h), and that of every mount below a source.
+ */
+
+enum guard_reach {
+	GUARD_WRITABLE_ABOVE,  /* a writable source that is or contains it */
+	GUARD_WRITABLE_AROUND, /* or lies in it */
+	GUARD_ANY_MODE_AROUND, /* in any mode */
+};
+
+struct guard {
+	const char *what;
+	enum guard_reach reach;
+	struct place place; /* the deepest part that exists */
+	char *rest;	    /* what of it does not exist, or NULL */
+	struct ancestry ancestry;
+	struct mount_position position;
+};
+
+/* Below HOME. */
+static const struct {
+	const char *path;
+	const char *what;
+} guarded_in_home[] = {
+	{".thirdshift", "thirdshift's credentials and the Trials homes"},
+	{".codex", "the login folder of Codex"},
+	{".claude", "the login folder of Claude Code"},
+	{".claude.json", "a login file of Claude Code"},
+	{".grok", "the login folder of Grok"},
+	{".kimi", "the login folder of Kimi"},
+	{".kimi-code", "the login folder of Kimi"},
+	{".config/muse", "the login folder of Muse"},
+	{".gemini", "the login folder of Antigravity"},
+	{".local/share/opencode", "the login folder of OpenCode"},
+	{".ssh", "the folder of ssh keys"},
+	{".gnupg", "the folder of gpg keys"},
+	{".local/bin", "a folder of programs that the host runs"},
+	{".config/systemd", "the folder of systemd user units"},
+	{".local/share/systemd", "the folder of systemd user units"},
+	{".config/autostart", "a folder of programs that the host runs"},
+	{".config/environment.d", "the folder of the session's environment"},
+	{".profile", "a start-up file of the shell"},
+	{".bash_profile", "a start-up file of the shell"},
+	{".bashrc", "a start-up file of the shell"},
+	{".zshenv", "a start-up file of the shell"},
+	{".zshrc", "a start-up file of the shell"},
+};
+
+#define GUARDS_MAX (ARRAY_SIZE(guarded_in_home) + 8)
+
+struct policy {
+	const struct plan_host *host;
+	struct mount_table mounts;
+	struct guard guards[GUARDS_MAX];
+	size_t guard_count;
+};
+
+static void policy_done(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->guard_count; i++) {
+		place_done(&policy->guards[i].place);
+		free(policy->guards[i].rest);
+		ancestry_done(&policy->guards[i].ancestry);
+		mount_position_done(&policy->guards[i].position);
+	}
+	mount_table_done(&policy->mounts);
+}
+
+static int guard_add(struct policy *policy, const char *what, const char *path,
+		     enum guard_reach reach)
+{
+	struct guard *guard = &policy->guards[policy->guard_count++];
+	int r;
+
+	*guard = (struct guard){.what = what, .reach = reach, .place = PLACE_INIT};
+	r = place_open_existing(&guard->place, path, &guard->rest);
+	if (r == 0)
+		r = place_ancestry(&guard->place, &guard->ancestry);
+	if (r == 0)
+		r = mount_position(&policy->mounts, &guard->place, &guard->position);
+	return r == -ENOENT ? 0 : r;
+}
+
+static int guards_open(struct policy *policy, bool writable)
+{
+	const struct plan_host *host = policy->host;
+	int r = 0;
+
+	if (writable) {
+		r = guard_add(policy, "the root folder", "/", GUARD_WRITABLE_ABOVE);
+		if (r == 0)
+			r = guard_add(policy, "the home folder", host->home, GUARD_WRITABLE_ABOVE);
+	}
+	if (r == 0)
+		r = guard_add(policy, "trialsd's state folder", host->state_folder,
+			      GUARD_ANY_MODE_AROUND);
+	if (r == 0)
+		r = guard_add(policy, "trialsd's runtime folder", host->runtime_folder,
+			      GUARD_ANY_MODE_AROUND);
+	if (r < 0 || !writable)
+		return r;
+	r = guard_add(policy, "trialsd's configuration", host->config_folder,
+		      GUARD_WRITABLE_AROUND);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(guarded_in_home); i++) {
+		_cleanup_free_ char *path = NULL;
+
+		if (asprintf(&path, "%s/%s", host->home, guarded_in_home[i].path) < 0)
+			return -ENOMEM;
+		r = guard_add(policy, guarded_in_home[i].what, path, GUARD_WRITABLE_AROUND);
+	}
+	return r;
+}
+
+static struct place_step step_of(const struct place *place)
+{
+	return (struct place_step){.device = place->device, .inode = place->inode};
+}
+
+static bool same_file_system(const struct mount_position *a, const struct mount_position *b)
+{
+	return a->path && b->path && a->major == b->major && a->minor == b->minor;
+}
+
+/* Whether source is or contains the guarded place. */
+static bool contains(const struct policy *policy, const struct bound *bound,
+		     const struct mount_position *position, const struct guard *guard)
+{
+	if (ancestry_has(&guard->ancestry, step_of(&bound->place)))
+		return true;
+	if (same_file_system(position, &guard->position) &&
+	    path_within(guard->position.path, position->path))
+		return true;
+	for (size_t i = 0; i < guard->place.link_count; i++)
+		if (path_within(guard->place.links[i].location, bound->place.canonical))
+			return true;
+	if (guard->reach == GUARD_WRITABLE_ABOVE)
+		return false;
+	for (size_t i = 0; i < policy->mounts.count; i++) {
+		const struct mount *mount = &policy->mounts.mounts[i];
+		const struct mount_position below = {mount->major, mount->minor, mount->root};
+
+		if (path_within(mount->point, bound->place.canonical) &&
+		    strcmp(mount->point, bound->place.canonical) &&
+		    same_file_system(&below, &guard->position) &&
+		    (path_within(guard->position.path, below.path) ||
+		     (!guard->rest && path_within(below.path, guard->position.path))))
+			return true;
+	}
+	return false;
+}
+
+static bool lies_in(const struct bound *bound, const struct mount_position *position,
+		    const struct guard *guard)
+{
+	if (guard->rest)
+		return false;
+	return ancestry_has(&bound->ancestry, step_of(&guard->place)) ||
+	       (same_file_system(position, &guard->position) &&
+		path_within(position->path, guard->position.path));
+}
+
+static int guard_fault(const struct bound *bound, const struct guard *guard, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->place.canonical);
+	_cleanup_free_ char *place = display(guard->place.canonical);
+	_cleanup_free_ char *rest = display(guard->rest ? guard->rest : "");
+	const char *slash = guard->rest ? "/" : "";
+	int r;
+
+	if (guard->reach == GUARD_ANY_MODE_AROUND) {
+		r = fault_set(fault, ERROR_refused,
+			      "%s: %s may not be bound: it is, contains or lies in %s (%s%s%s)",
+			      bound->field, shown, guard->what, place, slash, rest);
+		return r < 0 ? r : fault_hint(fault, "bind a folder beside it, not one with it");
+	}
+	r = fault_set(fault, ERROR_refused, "%s: %s may not be bound writable: it %s %s (%s%s%s)",
+		      bound->field, shown,
+		      guard->reach == GUARD_WRITABLE_ABOVE ? "is or contains"
+							   : "is, contains or lies in",
+		      guard->what, place, slash, rest);
+	return r < 0 ? r : fault_hint(fault, "bind it read-only, or bind a folder of its own");
+}
+
+static int guards_check(const struct policy *policy, const struct bound *bound,
+			const struct mount_position *position, struct fault *fault)
+{
+	for (size_t i = 0; i < policy->guard_count; i++) {
+		const struct guard *guard = &policy->guards[i];
+
+		if (guard->place.fd < 0 ||
+		    (!bound->writable && guard->reach != GUARD_ANY_MODE_AROUND))
+			continue;
+		if (contains(policy, bound, position, guard) ||
+		    (guard->reach != GUARD_WRITABLE_ABOVE && lies_in(bound, position, guard)))
+			return guard_fault(bound, guard, fault);
+	}
+	return 0;
+}
+
+static bool is_kernel_type(const char *type)
+{
+	static const char *const types[] = {"proc",    "sysfs",	     "cgroup",	 "cgroup2",
+					    "debugfs", "tracefs",    "configfs", "bpf",
+					    "devpts",  "securityfs", "pstore",	 "efivarfs"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+		if (!strcmp(type, types[i]))
+			return true;
+	return false;
+}
+
+/* Rule 1, for the source itself. */
+static int kind_check(const struct bound *bound, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->place.canonical);
+	struct statfs fs;
+
+	if (!S_ISDIR(bound->place.mode) && !S_ISREG(bound->place.mode))
+		return fault_set(fault, ERROR_refused,
+				 "%s: %s is neither a folder nor a regular file", bound->field,
+				 shown);
+	if (fstatfs(bound->place.fd, &fs) < 0)
+		return -errno;
+	if (fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
+	    fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC ||
+	    fs.f_type == DEBUGFS_MAGIC || fs.f_type == TRACEFS_MAGIC)
+		return fault_set(fault, ERROR_refused,
+				 "%s: %s is on a file system of the kernel, which shows the host",
+				 bound->field, shown);
+	return 0;
+}
+
+/* Rule 1, for what is mounted below. */
+static int below_check(const struct policy *policy, const struct bound *bound, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->place.canonical);
+
+	for (size_t i = 0; i < policy->mounts.count; i++) {
+		const struct mount *mount = &policy->mounts.mounts[i];
+		_cleanup_free_ char *point = NULL;
+
+		if (!is_kernel_type(mount->type) ||
+		    !path_within(mount->point, bound->place.canonical))
+			continue;
+		point = display(mount->point);
+		return fault_set(fault, ERROR_refused,
+				 "%s: %s contains %s, a mounted %s, which shows the host",
+				 bound->field, shown, point, mount->type);
+	}
+	return 0;
+}
+
+static int owner_check(const struct policy *policy, const struct bound *bound, struct fault *fault)
+{
+	_cleanup_free_ char *shown = NULL;
+
+	if (!bound->writable || policy->host->uid == 0 || bound->place.uid == policy->host->uid)
+		return 0;
+	shown = display(bound->place.canonical);
+	return fault_set(
+		fault, ERROR_refused,
+		"%s: %s may not be bound writable: it belongs to uid %u, not to you (uid %u)",
+		bound->field, shown, (unsigned int)bound->place.uid,
+		(unsigned int)policy->host->uid);
+}
+
+/* Rule 7. */
+static int read_only_check(const struct bound_list *bounds, const struct bound *writable,
+			   struct fault *fault)
+{
+	for (size_t i = 0; writable->writable && i < bounds->count; i++) {
+		const struct bound *kept = &bounds->items[i];
+		const char *below = kept->place.canonical + strlen(writable->place.canonical);
+		_cleanup_free_ char *shown = NULL, *through = NULL;
+
+		if (kept == writable || kept->writable || !strncmp(kept->field, "binds", 5) ||
+		    !ancestry_has(&kept->ancestry, step_of(&writable->place)))
+			continue;
+		if (path_within(kept->place.canonical, writable->place.canonical)) {
+			if (asprintf(&through, "%s%s", writable->destination, below) < 0)
+				return -ENOMEM;
+			if (!strcmp(through, kept->destination))
+				continue;
+		}
+		shown = display(kept->place.canonical);
+		return fault_set(
+			fault, ERROR_refused,
+			"%s: its source is or contains %s (%s), which is bound read-only, and would make it writable",
+			writable->field, shown, kept->field);
+	}
+	return 0;
+}
+
+static int listener_fault(const struct bound *bound, const char *path, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->place.canonical);
+	_cleanup_free_ char *socket = display(path);
+	int r = fault_set(
+		fault, ERROR_refused,
+		"%s: %s may not be bound: a program listens on the socket %s, which could be reached from inside",
+		bound->field, shown, socket);
+
+	return r < 0 ? r : fault_hint(fault, "stop the program that listens there: ss -xlp");
+}
+
+/* Whether anything of a source may be on this device. */
+static bool device_matters(const struct policy *policy, const struct bound *bound, dev_t device)
+{
+	if (bound->place.device == device)
+		return true;
+	for (size_t i = 0; i < policy->mounts.count; i++)
+		if (path_within(policy->mounts.mounts[i].point, bound->place.canonical))
+			return true;
+	return false;
+}
+
+static int listener_check(const struct policy *policy, const struct bound_list *bounds,
+			  const char *path, struct fault *fault)
+{
+	_cleanup_(ancestry_done) struct ancestry ancestry = {0};
+	struct stat st;
+	bool exists = lstat(path, &st) == 0;
+
+	for (size_t i = 0; i < bounds->count; i++) {
+		const struct bound *bound = &bounds->items[i];
+
+		if (path_within(path, bound->place.canonical) || path_within(path, bound->given))
+			return listener_fault(bound, path, fault);
+		if (!exists || !device_matters(policy, bound, st.st_dev))
+			continue;
+		if (ancestry.count == 0) {
+			_cleanup_(place_done) struct place place = PLACE_INIT;
+			_cleanup_free_ char *rest = NULL;
+			int r = place_open_existing(&place, path, &rest);
+
+			if (r == 0)
+				r = place_ancestry(&place, &ancestry);
+			if (r == -ENOMEM)
+				return r;
+		}
+		if (ancestry_has(&ancestry, step_of(&bound->place)))
+			return listener_fault(bound, path, fault);
+	}
+	return 0;
+}
+
+/* Rule 6. */
+static int listeners_check(const struct policy *policy, const struct bound_list *bounds,
+			   struct fault *fault)
+{
+	_cleanup_(text_list_done) struct text_list paths = {0};
+	int r;
+
+	if (bounds->count == 0)
+		return 0;
+	r = listeners_read(&paths);
+	if (r < 0)
+		return fault_set(fault, ERROR_unavailable,
+				 "the sockets of this host cannot be listed (/proc/net/unix: %s)",
+				 strerror(-r));
+	for (size_t i = 0; r == 0 && i < paths.count; i++)
+		r = listener_check(policy, bounds, paths.items[i], fault);
+	return r;
+}
+
+static int bound_check(const struct policy *policy, const struct bound *bound, struct fault *fault)
+{
+	_cleanup_(mount_position_done) struct mount_position position = {0};
+	int r;
+
+	r = kind_check(bound, fault);
+	if (r == 0)
+		r = mount_position(&policy->mounts, &bound->place, &position);
+	if (r == 0 || r == -ENOENT)
+		r = guards_check(policy, bound, &position, fault);
+	if (r == 0)
+		r = owner_check(policy, bound, fault);
+	if (r == 0)
+		r = below_check(policy, bound, fault);
+	return r;
+}
+
+int policy_check(const struct plan_host *host, const struct bound_list *bounds,
+		 struct fault *ret_fault)
+{
+	_cleanup_(policy_done) struct policy policy = {.host = host};
+	bool writable = false;
+	int r;
+
+	if (bounds->count == 0)
+		return 0;
+	for (size_t i = 0; i < bounds->count; i++)
+		writable |= bounds->items[i].writable;
+	r = mount_table_read(&policy.mounts);
+	if (r == 0)
+		r = guards_open(&policy, writable);
+	for (size_t i = 0; r == 0 && i < bounds->count; i++) {
+		r = bound_check(&policy, &bounds->items[i], ret_fault);
+		if (r == 0)
+			r = read_only_check(bounds, &bounds->items[i], ret_fault);
+	}
+	return r == 0 ? listeners_check(&policy, bounds, ret_fault) : r;
+}

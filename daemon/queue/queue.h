@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "queue/trial.h"
+#include "queue/view.h"
+
+/* Shared by the files of queue/ only. */
+
+RB_HEAD(trials_by_id, trial);
+RB_HEAD(trials_by_turn, trial);
+
+struct Queue {
+	uv_loop_t *loop;
+	Ledger *ledger;
+	Launcher *launcher;
+	const struct plan_host *host;
+	int trials_fd;
+	char *trials_folder;
+	char *boot_id;
+	struct trials_by_id by_id;
+	struct trials_by_turn by_turn;
+	size_t waiting;	      /* in by_turn */
+	size_t slots_used;
+	bool stopping;
+	uv_timer_t retry;     /* storage failed: try again */
+	bool storage_failed;  /* no claims until the retry */
+	void (*stopped)(void *context);
+	void *context;
+	TAILQ_HEAD(, queue_watch) watches;
+};
+
+RB_PROTOTYPE(trials_by_id, trial, by_id, trial_compare_id)
+RB_PROTOTYPE(trials_by_turn, trial, by_turn, trial_compare_turn)
+
+/* "trial-" uuid ".scope" */
+#define TRIAL_UNIT_BYTES 64
+
+/* What a Trial needs from its claim to its end. */
+struct trial_work {
+	struct trial *trial;
+	Launch *launch;
+	uv_timer_t timer;	/* of a recovery, or a retry of the last change */
+	int folder_fd;		/* of a recovery */
+	bool released;		/* over; freed when the timer is closed */
+	double grace_seconds;	/* of a cancel that came before the launch; < 0: its own */
+	char *canceled_by;
+	char plan_digest[65];
+	msgpack_sbuffer facts;	/* trial_facts, until they are in the ledger */
+	msgpack_sbuffer record; /* outcome_record, likewise */
+	int outcome;
+	uint64_t started_at;
+	uint64_t ended_at;
+};
+
+/* sched.c */
+void sched_add(Queue *queue, struct trial *trial);
+void sched_remove(Queue *queue, struct trial *trial);
+void sched_kick(Queue *queue);
+void sched_storage_failed(Queue *queue);
+
+/* trial.c */
+struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,
+			enum state state);
+void trial_start(struct trial *trial);
+void trial_recover(struct trial *trial, const struct ledger_row *row);
+void trial_cancel(struct trial *trial, double grace_seconds, const char *by);
+void trial_interrupt(struct trial *trial);
+void queue_notify(Queue *queue, const struct ledger_row *row, int before);
+void queue_check_stopped(Queue *queue);

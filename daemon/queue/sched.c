@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Who runs next: higher priority first, then the smaller id. A Trial takes a slot when it is
+ * claimed and gives it back when its end is in the ledger, so that there are never more than
+ * MaxRunning between the two. Nothing waits while it holds a slot.
+ */
+#include "queue/queue.h"
+
+#include <string.h>
+#include <systemd/sd-id128.h>
+
+static int trial_compare_id(const struct trial *a, const struct trial *b)
+{
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static int trial_compare_turn(const struct trial *a, const struct trial *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return trial_compare_id(a, b);
+}
+
+RB_GENERATE(trials_by_id, trial, by_id, trial_compare_id)
+RB_GENERATE(trials_by_turn, trial, by_turn, trial_compare_turn)
+
+#define STORAGE_RETRY_MILLISECONDS 1000
+
+static void on_retry(uv_timer_t *timer)
+{
+	Queue *queue = timer->data;
+
+	queue->storage_failed = false;
+	sched_kick(queue);
+}
+
+int queue_new(Queue **ret_queue, const struct queue_options *options)
+{
+	Queue *queue = calloc(1, sizeof(*queue));
+	sd_id128_t boot;
+
+	if (!queue)
+		return -ENOMEM;
+	queue->loop = options->loop;
+	queue->ledger = options->ledger;
+	queue->launcher = options->launcher;
+	queue->host = options->host;
+	queue->trials_fd = options->trials_fd;
+	queue->trials_folder = strdup(options->trials_folder);
+	queue->boot_id = malloc(SD_ID128_STRING_MAX);
+	RB_INIT(&queue->by_id);
+	RB_INIT(&queue->by_turn);
+	TAILQ_INIT(&queue->watches);
+	uv_timer_init(queue->loop, &queue->retry);
+	queue->retry.data = queue;
+	/* Never what keeps the loop alive. */
+	uv_unref((uv_handle_t *)&queue->retry);
+	if (!queue->trials_folder || !queue->boot_id || sd_id128_get_boot(&boot) < 0) {
+		queue_free(queue);
+		return -ENOMEM;
+	}
+	sd_id128_to_string(boot, queue->boot_id);
+	*ret_queue = queue;
+	return 0;
+}
+
+static void on_queue_closed(uv_handle_t *handle)
+{
+	Queue *queue = handle->data;
+
+	free(queue->trials_folder);
+	free(queue->boot_id);
+	free(queue);
+}
+
+Queue *queue_free(Queue *queue)
+{
+	struct trial *trial, *next;
+
+	if (!queue)
+		return NULL;
+	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
+		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
+		RB_REMOVE(trials_by_id, &queue->by_id, trial);
+		free(trial);
+	}
+	uv_close((uv_handle_t *)&queue->retry, on_queue_closed);
+	return NULL;
+}
+
+void sched_add(Queue *queue, struct trial *trial)
+{
+	trial->in_turn = true;
+	RB_INSERT(trials_by_turn, &queue->by_turn, trial);
+	queue->waiting++;
+}
+
+void sched_remove(Queue *queue, struct trial *trial)
+{
+	if (!trial->in_turn)
+		return;
+	trial->in_turn = false;
+	RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
+	queue->waiting--;
+}
+
+/* The ledger cannot be written: starting more would only make more that cannot be recorded. */
+void sched_storage_failed(Queue *queue)
+{
+	if (queue->storage_failed || queue->stopping)
+		return;
+	queue->storage_failed = true;
+	uv_timer_start(&queue->retry, on_retry, STORAGE_RETRY_MILLISECONDS, 0);
+}
+
+void sched_kick(Queue *queue)
+{
+	unsigned int most = queue->host->config->max_running;
+	struct trial *trial;
+
+	while (!queue->stopping && !queue->storage_failed && queue->slots_used < most) {
+		trial = RB_MIN(trials_by_turn, &queue->by_turn);
+		if (!trial)
+			break;
+		sched_remove(queue, trial);
+		trial->slot = true;
+		queue->slots_used++;
+		trial_start(trial);
+	}
+}
+
+struct trial *queue_find(Queue *queue, uint64_t id)
+{
+	struct trial key = { .id = id };
+
+	return RB_FIND(trials_by_id, &queue->by_id, &key);
+}
+
+size_t queue_waiting(const Queue *queue)
+{
+	return queue->waiting;
+}
+
+size_t queue_slots_used(const Queue *queue)
+{
+	return queue->slots_used;
+}
+
+size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
+{
+	struct trial *other;
+	size_t position = 0;
+
+	if (!trial->in_turn)
+		return 0;
+	RB_FOREACH(other, trials_by_turn, &queue->by_turn) {
+		if (++position > most)
+			return 0;
+		if (other == trial)
+			return position;
+	}
+	return 0;
+}
+
+const char *queue_waits_for(const Queue *queue, const struct trial *trial)
+{
+	if (!trial->in_turn)
+		return NULL;
+	if (queue->stopping)
+		return "the daemon is stopping";
+	if (queue->storage_failed)
+		return "the state folder to be writable again";
+	return "a free slot";
+}
+
+struct trial *queue_first(Queue *queue)
+{
+	return RB_MIN(trials_by_id, &queue->by_id);
+}
+
+struct trial *queue_next(struct trial *trial)
+{
+	return RB_NEXT(trials_by_id, &trial->queue->by_id, trial);
+}
+
+const char *queue_trials_folder(const Queue *queue)
+{
+	return queue->trials_folder;
+}
+
+void queue_watch_add(Queue *queue, struct queue_watch *watch)
+{
+	TAILQ_INSERT_TAIL(&queue->watches, watch, link);
+}
+
+void queue_watch_remove(Queue *queue, struct queue_watch *watch)
+{
+	TAILQ_REMOVE(&queue->watches, watch, link);
+}
+
+int queue_cancel(Queue *queue, uint64_t id, double grace_seconds, const char *by)
+{
+	struct trial *trial = queue_find(queue, id);
+
+	if (!trial || trial->state == STATE_ended)
+		return -ESRCH;
+	trial_cancel(trial, grace_seconds, by);
+	return 0;
+}
+
+size_t queue_cancel_running(Queue *queue, const char *by)
+{
+	struct trial *trial, *next;
+	size_t count = 0;
+
+	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
+		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
+		if (!trial->slot || trial->state == STATE_ended)
+			continue;
+		trial_cancel(trial, -1, by);
+		count++;
+	}
+	return count;
+}
+
+void queue_stop(Queue *queue, bool interrupt, void (*stopped)(void *context), void *context)
+{
+	struct trial *trial, *next;
+
+	queue->stopping = true;
+	queue->stopped = stopped;
+	queue->context = context;
+	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
+		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
+		if (trial->slot && interrupt)
+			trial_interrupt(trial);
+	}
+	queue_check_stopped(queue);
+}
+
+void queue_check_stopped(Queue *queue)
+{
+	void (*stopped)(void *context) = queue->stopped;
+
+	if (!queue->stopping || queue->slots_used > 0 || !stopped)
+		return;
+	queue->stopped = NULL;
+	stopped(queue->context);
+}
+
+static int load_one(const struct ledger_row *row, void *context)
+{
+	Queue *queue = context;
+	struct trial *trial;
+	sd_id128_t uuid;
+
+	if (sd_id128_from_string(row->uuid, &uuid) < 0)
+		uuid = SD_ID128_NULL;
+	trial = trial_new(queue, row->id, uuid, row->priority, row->state);
+	if (!trial)
+		return -ENOMEM;
+	if (row->state == STATE_queued || row->state == STATE_held || row->state == STATE_leasing) {
+		trial->state = STATE_queued;
+		sched_add(queue, trial);
+		return 0;
+	}
+	trial->slot = true;
+	queue->slots_used++;
+	trial_recover(trial, row);
+	return 0;
+}
+
+int queue_load(Queue *queue)
+{
+	int r = ledger_each_unended(queue->ledger, load_one, queue);
+
+	if (r < 0)
+		return r;
+	sched_kick(queue);
+	return 0;
+}

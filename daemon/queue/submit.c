@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Accepting a launch: check, keep the prompt, commit, answer.
+ *
+ * The prompt is not stored in the ledger: it may be large, and the Trial reads it from a file
+ * anyway. It is written to the Trial's folder and synced before the commit, so that an accepted
+ * Trial has it; the id is drawn before the commit for that reason. A folder whose id never made it
+ * into the ledger is removed at the next start.
+ *
+ * The key compares bodies: the launch as it will be stored, and the SHA-256 of the prompt's bytes,
+ * wherever they came from.
+ */
+#include "queue/queue.h"
+
+#include <fcntl.h>
+#include <nettle/sha2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+struct submit {
+	uv_work_t work;
+	struct ledger_call call;
+	Queue *queue;
+	submit_done done;
+	void *context;
+	uint64_t id;
+	sd_id128_t uuid;
+	int64_t priority;
+	char *key;
+	char *repository;
+	struct pair_list labels; /* point into spec_message */
+	struct message *spec_message;
+	msgpack_sbuffer spec;
+	char *prompt;	   /* inline bytes, copied */
+	size_t prompt_size;
+	char *prompt_file;
+	int prompt_result; /* 0, FAULT or -errno, from the thread */
+	bool has_prompt;
+	bool folder_made;
+	uint8_t prompt_digest[SHA256_DIGEST_SIZE];
+	struct fault fault;
+};
+
+static void submit_free(struct submit *submit)
+{
+	free(submit->key);
+	free(submit->repository);
+	free(submit->prompt);
+	free(submit->prompt_file);
+	message_free(submit->spec_message);
+	msgpack_sbuffer_destroy(&submit->spec);
+	fault_done(&submit->fault);
+	free(submit);
+}
+
+/* What was made for a Trial that did not come to be: two names, in a folder we made. */
+static void submit_undo_folder(struct submit *submit)
+{
+	_cleanup_close_ int folder = -1;
+	char name[24];
+
+	if (!submit->folder_made)
+		return;
+	if (launch_folder(submit->queue->trials_fd, submit->id, false, &folder) < 0)
+		return;
+	unlinkat(folder, "prompt", 0);
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)submit->id);
+	unlinkat(submit->queue->trials_fd, name, AT_REMOVEDIR);
+}
+
+static void submit_refuse(struct submit *submit)
+{
+	struct submit_result result = { .result = FAULT, .fault = &submit->fault };
+
+	submit_undo_folder(submit);
+	submit->done(submit->context, &result);
+	submit_free(submit);
+}
+
+static void on_inserted(struct ledger_call *call)
+{
+	struct submit *submit = container_of(call, struct submit, call);
+	struct submit_result result = { .row = call->row };
+	Queue *queue = submit->queue;
+
+	switch (call->result) {
+	case 0:
+		/* The prompt's folder is the Trial's now, whatever becomes of it. */
+		if (!trial_new(queue, submit->id, submit->uuid, submit->priority, STATE_queued)) {
+			fault_errno(&submit->fault, ENOMEM, "launch");
+			break;
+		}
+		sched_add(queue, queue_find(queue, submit->id));
+		submit->done(submit->context, &result);
+		queue_notify(queue, call->row, -1);
+		submit_free(submit);
+		sched_kick(queue);
+		return;
+	case -EEXIST:
+		submit_undo_folder(submit);
+		result.existed = true;
+		submit->done(submit->context, &result);
+		submit_free(submit);
+		return;
+	case -ENOTUNIQ:
+		fault_set(&submit->fault, ERROR_conflict,
+			  "key: \"%s\" belongs to Trial %llu, which was launched differently",
+			  submit->key, (unsigned long long)call->row->id);
+		fault_hint(&submit->fault, "use another key, or trialctl show %llu",
+			   (unsigned long long)call->row->id);
+		break;
+	default:
+		fault_set(&submit->fault, ERROR_unavailable,
+			  "the ledger could not be written: %s; nothing was recorded",
+			  strerror(-call->result));
+		break;
+	}
+	submit_refuse(submit);
+}
+
+static void submit_insert(struct submit *submit)
+{
+	struct ledger_new trial = {
+		.id = submit->id,
+		.priority = submit->priority,
+		.key = submit->key,
+		.spec = { .data = (const uint8_t *)submit->spec.data, .size = submit->spec.size },
+		.labels = submit->labels,
+	};
+	_cleanup_free_ uint8_t *body = malloc(submit->spec.size + SHA256_DIGEST_SIZE);
+	char uuid[SD_ID128_UUID_STRING_MAX];
+	struct timespec now;
+
+	if (!body) {
+		fault_errno(&submit->fault, ENOMEM, "launch");
+		submit_refuse(submit);
+		return;
+	}
+	memcpy(body, submit->spec.data, submit->spec.size);
+	memcpy(body + submit->spec.size, submit->prompt_digest, SHA256_DIGEST_SIZE);
+	trial.body = (struct blob){ .data = body, .size = submit->spec.size + SHA256_DIGEST_SIZE };
+	trial.uuid = sd_id128_to_uuid_string(submit->uuid, uuid);
+	clock_gettime(CLOCK_REALTIME, &now);
+	trial.submitted_at = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+	submit->call.done = on_inserted;
+	ledger_insert(submit->queue->ledger, &submit->call, &trial);
+}
+
+/* The prompt, on a thread of the pool: it syncs, and a path may lead anywhere. */
+
+static int write_whole(int fd, const char *data, size_t size)
+{
+	while (size > 0) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+/* A regular file only, opened without waiting for whatever else it may be. */
+static int prompt_open(struct submit *submit, int *ret_fd)
+{
+	_cleanup_close_ int fd =
+		open(submit->prompt_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+
+	if (fd < 0)
+		return fault_set(&submit->fault, ERROR_invalid, "prompt_file: %s: %s",
+				 submit->prompt_file, strerror(errno));
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return fault_set(&submit->fault, ERROR_invalid,
+				 "prompt_file: %s: not a regular file", submit->prompt_file);
+	if (st.st_size > (off_t)PROMPT_FILE_BYTES_MAX)
+		return fault_set(&submit->fault, ERROR_invalid,
+				 "prompt_file: %s: %lld bytes; at most %u are allowed",
+				 submit->prompt_file, (long long)st.st_size, PROMPT_FILE_BYTES_MAX);
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
+static int prompt_copy(struct submit *submit, int from, int to, struct sha256_ctx *sha)
+{
+	char buffer[65536];
+	size_t total = 0;
+
+	for (;;) {
+		ssize_t n = read(from, buffer, sizeof(buffer));
+		int r;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return 0;
+		total += (size_t)n;
+		if (total > PROMPT_FILE_BYTES_MAX)
+			return fault_set(&submit->fault, ERROR_invalid,
+					 "prompt_file: %s: grew over %u bytes", submit->prompt_file,
+					 PROMPT_FILE_BYTES_MAX);
+		sha256_update(sha, (size_t)n, (const uint8_t *)buffer);
+		r = write_whole(to, buffer, (size_t)n);
+		if (r < 0)
+			return r;
+	}
+}
+
+static int prompt_keep(struct submit *submit)
+{
+	_cleanup_close_ int folder = -1, from = -1, to = -1;
+	struct sha256_ctx sha;
+	int r;
+
+	if (submit->prompt_file) {
+		r = prompt_open(submit, &from);
+		if (r)
+			return r;
+	}
+	r = launch_folder(submit->queue->trials_fd, submit->id, true, &folder);
+	if (r < 0)
+		return r;
+	submit->folder_made = true;
+	to = openat(folder, "prompt", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (to < 0)
+		return -errno;
+	sha256_init(&sha);
+	if (from >= 0) {
+		r = prompt_copy(submit, from, to, &sha);
+	} else {
+		sha256_update(&sha, submit->prompt_size, (const uint8_t *)submit->prompt);
+		r = write_whole(to, submit->prompt, submit->prompt_size);
+	}
+	if (r)
+		return r;
+	sha256_digest(&sha, sizeof(submit->prompt_digest), submit->prompt_digest);
+	if (fsync(to) < 0 || fsync(folder) < 0 || fsync(submit->queue->trials_fd) < 0)
+		return -errno;
+	return 0;
+}
+
+static void prompt_work(uv_work_t *work)
+{
+	struct submit *submit = container_of(work, struct submit, work);
+
+	submit->prompt_result = prompt_keep(submit);
+}
+
+static void on_prompt_kept(uv_work_t *work, int status)
+{
+	struct submit *submit = container_of(work, struct submit, work);
+	int r = status < 0 ? status : submit->prompt_result;
+
+	if (r < 0)
+		fault_set(&submit->fault, ERROR_unavailable,
+			  "the prompt could not be kept: %s; nothing was recorded", strerror(-r));
+	if (r)
+		submit_refuse(submit);
+	else
+		submit_insert(submit);
+}
+
+/* The request in its stored form: without the key (a column) and the prompt (a file). */
+static int submit_take(struct submit *submit, const struct launch_request *request)
+{
+	struct launch_request spec = *request, stored;
+	struct decode_error error;
+	int r;
+
+	spec.key = NULL;
+	spec.has.key = false;
+	spec.prompt = (struct blob){ 0 };
+	spec.has.prompt = false;
+	spec.prompt_file = NULL;
+	spec.has.prompt_file = false;
+	submit->priority = request->priority;
+	submit->has_prompt = request->has.prompt || request->has.prompt_file;
+	r = view_encode(&submit->spec, &launch_request_type, &spec);
+	if (r == 0)
+		r = message_parse(&submit->spec_message, submit->spec.data, submit->spec.size);
+	if (r == 0)
+		r = message_decode(submit->spec_message, message_root(submit->spec_message),
+				   &launch_request_type, UNKNOWN_KEYS_REFUSED, &stored, &error);
+	if (r < 0)
+		return r;
+	submit->labels = stored.labels;
+	if (request->has.key && !(submit->key = strdup(request->key)))
+		return -ENOMEM;
+	if (request->has.prompt_file && !(submit->prompt_file = strdup(request->prompt_file)))
+		return -ENOMEM;
+	if (request->has.prompt) {
+		submit->prompt_size = request->prompt.size;
+		submit->prompt = malloc(request->prompt.size + 1);
+		if (!submit->prompt)
+			return -ENOMEM;
+		memcpy(submit->prompt, request->prompt.data, request->prompt.size);
+	}
+	return sd_id128_randomize(&submit->uuid);
+}
+
+static int submit_check(struct submit *submit, const struct launch_request *request)
+{
+	Queue *queue = submit->queue;
+	const struct fault *unavailable = launcher_unavailable(queue->launcher);
+
+	if (queue->stopping)
+		return fault_set(&submit->fault, ERROR_unavailable, "the daemon is stopping");
+	if (unavailable) {
+		fault_set(&submit->fault, ERROR_unavailable, "%s", unavailable->message);
+		if (unavailable->hint)
+			fault_hint(&submit->fault, "%s", unavailable->hint);
+		return FAULT;
+	}
+	if (request->has.prompt && request->has.prompt_file)
+		return fault_set(&submit->fault, ERROR_invalid,
+				 "prompt: give prompt or prompt_file, not both");
+	return plan_check(queue->host, request, &submit->repository, &submit->fault);
+}
+
+void queue_submit(Queue *queue, const struct launch_request *request, submit_done done,
+		  void *context)
+{
+	struct submit_result failed = { .result = -ENOMEM };
+	struct submit *submit = calloc(1, sizeof(*submit));
+	int r;
+
+	if (!submit) {
+		done(context, &failed);
+		return;
+	}
+	submit->queue = queue;
+	submit->done = done;
+	submit->context = context;
+	submit->fault = FAULT_INIT;
+	msgpack_sbuffer_init(&submit->spec);
+	r = submit_check(submit, request);
+	if (r == 0)
+		r = submit_take(submit, request);
+	if (r == 0)
+		submit->id = ledger_next_id(queue->ledger);
+	if (r == 0 && submit->has_prompt)
+		r = uv_queue_work(queue->loop, &submit->work, prompt_work, on_prompt_kept);
+	else if (r == 0)
+		submit_insert(submit);
+	if (r < 0)
+		fault_errno(&submit->fault, r, "launch");
+	if (r)
+		submit_refuse(submit);
+}

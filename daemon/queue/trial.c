@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A Trial's life, and the only writer of its state.
+ *
+ * Memory decides (there is one loop, so there are no races between its own deciders) and the
+ * ledger follows, in order: each change is a compare-and-swap there too, from any state that may
+ * legally come before, so that a change lost to a full disk does not block those after it. Two
+ * changes must not be lost and are tried again until they are durable: an end, whose record stays
+ * here and in the Trial's folder until then, and the claim, which simply puts the Trial back.
+ *
+ * Nobody is told of a change before it is durable.
+ */
+#include "queue/queue.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "keeper/record.h"
+
+#define RECOVERY_POLL_MILLISECONDS 100
+#define CHANGE_RETRY_MILLISECONDS 1000
+
+#define TO(state) (1u << STATE_##state)
+
+/* Row: from; bits: where it may go. */
+static const unsigned int transitions[STATE_COUNT] = {
+	[STATE_queued] = TO(held) | TO(leasing) | TO(starting) | TO(ended),
+	[STATE_held] = TO(queued) | TO(ended),
+	[STATE_leasing] = TO(queued) | TO(starting) | TO(ended),
+	[STATE_starting] = TO(queued) | TO(running) | TO(ending) | TO(ended),
+	[STATE_running] = TO(ending) | TO(ended),
+	[STATE_ending] = TO(ended),
+	[STATE_ended] = 0,
+};
+
+/* One change on its way through the ledger. */
+struct transition {
+	struct ledger_call call;
+	struct trial *trial;
+	enum state before;
+	enum state to;
+};
+
+static void trial_claimed(struct trial *trial, const struct ledger_row *row);
+static void trial_over(struct trial *trial);
+static void trial_end(struct trial *trial);
+
+static uint64_t now_microseconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
+
+static unsigned int states_before(enum state to)
+{
+	unsigned int mask = 0;
+
+	for (int from = 0; from < STATE_COUNT; from++)
+		if (transitions[from] & (1u << to))
+			mask |= 1u << from;
+	/* A change to `running` that was lost leaves `starting` behind; both lead on. */
+	return mask;
+}
+
+struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,
+			enum state state)
+{
+	struct trial *trial = calloc(1, sizeof(*trial));
+
+	if (!trial)
+		return NULL;
+	trial->queue = queue;
+	trial->id = id;
+	trial->uuid = uuid;
+	trial->priority = priority;
+	trial->state = state;
+	RB_INSERT(trials_by_id, &queue->by_id, trial);
+	return trial;
+}
+
+void queue_notify(Queue *queue, const struct ledger_row *row, int before)
+{
+	struct queue_watch *watch, *next;
+
+	for (watch = TAILQ_FIRST(&queue->watches); watch; watch = next) {
+		next = TAILQ_NEXT(watch, link);
+		watch->changed(watch, row, before);
+	}
+}
+
+/* Its work. */
+
+static int trial_work_new(struct trial *trial)
+{
+	struct trial_work *work = calloc(1, sizeof(*work));
+
+	if (!work)
+		return -ENOMEM;
+	work->trial = trial;
+	work->folder_fd = -1;
+	work->grace_seconds = -1;
+	work->outcome = -1;
+	uv_timer_init(trial->queue->loop, &work->timer);
+	work->timer.data = work;
+	trial->work = work;
+	return 0;
+}
+
+static void on_work_closed(uv_handle_t *handle)
+{
+	struct trial_work *work = handle->data;
+
+	fd_close(work->folder_fd);
+	free(work->canceled_by);
+	msgpack_sbuffer_destroy(&work->facts);
+	msgpack_sbuffer_destroy(&work->record);
+	free(work);
+}
+
+static void trial_work_free(struct trial *trial)
+{
+	struct trial_work *work = steal(&trial->work);
+
+	if (!work)
+		return;
+	if (work->launch)
+		launch_finish(steal(&work->launch));
+	uv_close((uv_handle_t *)&work->timer, on_work_closed);
+}
+
+static void trial_release_slot(struct trial *trial)
+{
+	if (!trial->slot)
+		return;
+	trial->slot = false;
+	trial->queue->slots_used--;
+}
+
+static void trial_forget(struct trial *trial)
+{
+	Queue *queue = trial->queue;
+
+	sched_remove(queue, trial);
+	trial_release_slot(trial);
+	trial_work_free(trial);
+	RB_REMOVE(trials_by_id, &queue->by_id, trial);
+	free(trial);
+}
+
+/* The one writer. */
+
+static void on_change_retry(uv_timer_t *timer)
+{
+	struct trial_work *work = timer->data;
+
+	trial_end(work->trial);
+}
+
+static void transition_failed(struct transition *transition)
+{
+	struct trial *trial = transition->trial;
+
+	log_write(LOG_LEVEL_ERROR, LOG_ID_LEDGER_FAILED, trial->id,
+		  "change from %s to %s not recorded: %s", state_name(transition->before),
+		  state_name(transition->to), strerror(-transition->call.result));
+	sched_storage_failed(trial->queue);
+	if (transition->to == STATE_ended) {
+		uv_timer_start(&trial->work->timer, on_change_retry, CHANGE_RETRY_MILLISECONDS, 0);
+	} else if (transition->to == STATE_starting && trial->state == STATE_starting) {
+		/* Nothing was started: it goes back to its place. */
+		trial->state = STATE_queued;
+		trial_release_slot(trial);
+		trial_work_free(trial);
+		sched_add(trial->queue, trial);
+		queue_check_stopped(trial->queue);
+	}
+}
+
+static void on_transition(struct ledger_call *call)
+{
+	struct transition *transition = container_of(call, struct transition, call);
+	struct trial *trial = transition->trial;
+	Queue *queue = trial->queue;
+	enum state reached = call->row ? call->row->state : STATE_COUNT;
+
+	trial->changing = false;
+	if (call->result == -ESTALE && reached == STATE_ended)
+		call->result = 0; /* ended already: an earlier try was durable after all */
+	if (call->result < 0) {
+		transition_failed(transition);
+	} else {
+		queue_notify(queue, call->row, transition->before);
+		if (reached == STATE_starting)
+			trial_claimed(trial, call->row);
+		else if (reached == STATE_ended)
+			trial_over(trial);
+		else if (reached == STATE_queued) {
+			trial_release_slot(trial);
+			trial_work_free(trial);
+			sched_add(queue, trial);
+			queue_check_stopped(queue);
+		}
+	}
+	free(transition);
+}
+
+static int trial_set_state(struct trial *trial, enum state to, const struct ledger_change *change)
+{
+	struct transition *transition;
+
+	if (!(transitions[trial->state] & (1u << to))) {
+		log_write(LOG_LEVEL_ERROR, LOG_ID_TRIAL_STATE, trial->id, "illegal change %s to %s",
+			  state_name(trial->state), state_name(to));
+		return -EINVAL;
+	}
+	transition = calloc(1, sizeof(*transition));
+	if (!transition)
+		return -ENOMEM;
+	log_write(LOG_LEVEL_DEBUG, LOG_ID_TRIAL_STATE, trial->id, "%s -> %s",
+		  state_name(trial->state), state_name(to));
+	transition->trial = trial;
+	transition->before = trial->state;
+	transition->to = to;
+	transition->call.done = on_transition;
+	trial->state = to;
+	trial->changing = true;
+	ledger_change(trial->queue->ledger, &transition->call, trial->id, states_before(to), change);
+	return 0;
+}
+
+/* From claim to launch. */
+
+static struct blob sbuffer_blob(const msgpack_sbuffer *buffer)
+{
+	return (struct blob){ .data = (const uint8_t *)buffer->data, .size = buffer->size };
+}
+
+static void on_planned(void *context, const struct plan *plan, const struct text_list *arguments,
+		       const char *digest)
+{
+	struct trial *trial = context;
+	struct trial_facts facts = {
+		.has = { .repository = plan->repository != NULL, .network = true,
+			 .notes = plan->notes.count > 0, .plan = true },
+		.repository = plan->repository,
+		.network = plan->network,
+		.notes = plan->notes,
+		.plan = *arguments,
+	};
+
+	msgpack_sbuffer_destroy(&trial->work->facts);
+	if (view_encode(&trial->work->facts, &trial_facts_type, &facts) < 0)
+		msgpack_sbuffer_init(&trial->work->facts);
+	snprintf(trial->work->plan_digest, sizeof(trial->work->plan_digest), "%s", digest);
+}
+
+static void on_running(void *context, uint64_t started_at, uint64_t pid)
+{
+	struct trial *trial = context;
+	struct ledger_change change = LEDGER_CHANGE(STATE_running);
+
+	(void)pid;
+	trial->work->started_at = started_at;
+	if (trial->state != STATE_starting)
+		return;
+	change.started_at = started_at;
+	change.plan_digest = trial->work->plan_digest;
+	change.facts = sbuffer_blob(&trial->work->facts);
+	trial_set_state(trial, STATE_running, &change);
+}
+
+static void on_ending(void *context)
+{
+	struct trial *trial = context;
+	struct ledger_change change = LEDGER_CHANGE(STATE_ending);
+
+	if (trial->state == STATE_running)
+		trial_set_state(trial, STATE_ending, &change);
+}
+
+static void on_ended(void *context, const struct outcome_record *record)
+{
+	struct trial *trial = context;
+	struct trial_work *work = trial->work;
+	msgpack_sbuffer buffer;
+
+	work->outcome = record->outcome;
+	work->ended_at = record->ended_at;
+	if (record->has.started_at)
+		work->started_at = record->started_at;
+	if (view_encode(&buffer, &outcome_record_type, record) == 0) {
+		msgpack_sbuffer_destroy(&work->record);
+		work->record = buffer;
+	}
+	trial_end(trial);
+}
+
+static const struct launch_watch trial_launch_watch = {
+	.planned = on_planned,
+	.running = on_running,
+	.ending = on_ending,
+	.ended = on_ended,
+};
+
+/* Puts everything known into the ledger; also the retry, when the last try failed. */
+static void trial_end(struct trial *trial)
+{
+	struct trial_work *work = trial->work;
+	struct ledger_change change = LEDGER_CHANGE(STATE_ended);
+
+	if (trial->state == STATE_ended)
+		trial->state = STATE_ending; /* the retry */
+	change.outcome = work->outcome;
+	change.started_at = work->started_at;
+	change.ended_at = work->ended_at;
+	change.canceled_by = work->outcome == OUTCOME_canceled ? work->canceled_by : NULL;
+	change.plan_digest = work->plan_digest[0] ? work->plan_digest : NULL;
+	change.facts = sbuffer_blob(&work->facts);
+	change.record = sbuffer_blob(&work->record);
+	if (trial_set_state(trial, STATE_ended, &change) < 0) {
+		trial->state = STATE_ended;
+		uv_timer_start(&work->timer, on_change_retry, CHANGE_RETRY_MILLISECONDS, 0);
+	}
+}
+
+static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by,
+			   const char *message)
+{
+	struct outcome_record record = {
+		.has = { .outcome = true, .ended_by = true, .ended_at = true, .message = true },
+		.outcome = outcome,
+		.ended_by = by,
+		.ended_at = now_microseconds(),
+		.message = message,
+	};
+
+	on_ended(trial, &record);
+}
+
+static void trial_over(struct trial *trial)
+{
+	Queue *queue = trial->queue;
+
+	log_write(LOG_LEVEL_INFO, LOG_ID_TRIAL_ENDED, trial->id, "%s",
+		  outcome_name(trial->work->outcome) ?: "ended");
+	trial_forget(trial);
+	queue_check_stopped(queue);
+	sched_kick(queue);
+}
+
+static char *trial_unit(const struct trial *trial, char unit[TRIAL_UNIT_BYTES])
+{
+	char uuid[SD_ID128_UUID_STRING_MAX];
+
+	snprintf(unit, TRIAL_UNIT_BYTES, "trial-%s.scope", sd_id128_to_uuid_string(trial->uuid, uuid));
+	return unit;
+}
+
+void trial_start(struct trial *trial)
+{
+	struct ledger_change change = LEDGER_CHANGE(STATE_starting);
+	Queue *queue = trial->queue;
+	char unit[TRIAL_UNIT_BYTES];
+
+	change.backend = launcher_backend(queue->launcher);
+	change.boot_id = queue->boot_id;
+	if (change.backend == BACKEND_systemd)
+		change.unit = trial_unit(trial, unit);
+	if (trial_work_new(trial) < 0 || trial_set_state(trial, STATE_starting, &change) < 0) {
+		trial_work_free(trial);
+		trial_release_slot(trial);
+		sched_add(queue, trial);
+		sched_storage_failed(queue);
+	}
+}
+
+static void trial_claimed(struct trial *trial, const struct ledger_row *row)
+{
+	struct launch_request request;
+	char unit[TRIAL_UNIT_BYTES];
+	struct launch_order order = {
+		.id = row->id,
+		.uuid = row->uuid,
+		.unit = trial_unit(trial, unit),
+	};
+	struct message *message = NULL;
+	struct decode_error error;
+	int r;
+
+	if (trial->state != STATE_starting)
+		return; /* ended meanwhile */
+	if (trial->queue->stopping) {
+		struct ledger_change back = LEDGER_CHANGE(STATE_queued);
+
+		trial_set_state(trial, STATE_queued, &back);
+		return;
+	}
+	r = message_parse(&message, row->spec.data, row->spec.size);
+	if (r == 0)
+		r = message_decode(message, message_root(message), &launch_request_type,
+				   UNKNOWN_KEYS_REFUSED, &request, &error);
+	if (r == 0) {
+		order.request = &request;
+		r = launch_new(&trial->work->launch, trial->queue->launcher, &order,
+			       &trial_launch_watch, trial);
+	}
+	message_free(message);
+	if (r < 0)
+		trial_end_with(trial, OUTCOME_void, ENDER_daemon,
+			       "its launch, as the ledger has it, could not be read or started");
+}
+
+/* Ends that are ordered. */
+
+void trial_cancel(struct trial *trial, double grace_seconds, const char *by)
+{
+	struct ledger_change change = LEDGER_CHANGE(STATE_ending);
+
+	if (!trial->work && trial_work_new(trial) < 0)
+		return;
+	if (!trial->work->canceled_by)
+		trial->work->canceled_by = strdup(by);
+	trial->cancel = true;
+	switch (trial->state) {
+	case STATE_queued:
+	case STATE_held:
+		sched_remove(trial->queue, trial);
+		trial_end_with(trial, OUTCOME_canceled, ENDER_client, "canceled before its turn");
+		break;
+	case STATE_starting:
+		if (trial->work->launch)
+			launch_cancel(trial->work->launch, grace_seconds);
+		else
+			trial_end_with(trial, OUTCOME_canceled, ENDER_client,
+				       "canceled before it was started");
+		break;
+	case STATE_running:
+		change.canceled_by = trial->work->canceled_by;
+		trial_set_state(trial, STATE_ending, &change);
+		/* fall through */
+	case STATE_ending:
+		if (trial->work->launch)
+			launch_cancel(trial->work->launch, grace_seconds);
+		break;
+	default:
+		break;
+	}
+}
+
+void trial_interrupt(struct trial *trial)
+{
+	if (!trial->work)
+		return;
+	if (trial->work->launch) {
+		struct ledger_change back = LEDGER_CHANGE(STATE_queued);
+
+		if (launch_abandon(trial->work->launch))
+			trial_set_state(trial, STATE_queued, &back);
+	} else if (trial->work->folder_fd >= 0) {
+		/* A recovery under way: the next start goes on with it. */
+		Queue *queue = trial->queue;
+
+		trial_forget(trial);
+		queue_check_stopped(queue);
+	}
+}
+
+/* After a crash of the daemon. */
+
+static void recover_end(struct trial *trial)
+{
+	struct trial_work *work = trial->work;
+	struct message *message = NULL;
+	struct outcome_record record;
+
+	if (record_read(work->folder_fd, &message, &record) == 0) {
+		on_ended(trial, &record);
+		message_free(message);
+	} else if (trial->state == STATE_starting && work->started_at == 0 &&
+		   faccessat(work->folder_fd, "stdout", F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+		/* Its gate never opened: it has not run, so it still has its turn. */
+		struct ledger_change back = LEDGER_CHANGE(STATE_queued);
+
+		trial_set_state(trial, STATE_queued, &back);
+	} else {
+		trial_end_with(trial, OUTCOME_lost, ENDER_outside,
+			       "its keeper and its record are both gone");
+	}
+}
+
+static void on_recovery_timer(uv_timer_t *timer)
+{
+	struct trial_work *work = timer->data;
+
+	if (launch_folder_held(work->folder_fd) == 1)
+		return;
+	uv_timer_stop(timer);
+	recover_end(work->trial);
+}
+
+void trial_recover(struct trial *trial, const struct ledger_row *row)
+{
+	Queue *queue = trial->queue;
+	bool same_boot = row->boot_id && strcmp(row->boot_id, queue->boot_id) == 0;
+
+	if (trial_work_new(trial) < 0)
+		return;
+	trial->work->started_at = row->started_at;
+	if (row->canceled_by)
+		trial->work->canceled_by = strdup(row->canceled_by);
+	if (launch_folder(queue->trials_fd, trial->id, true, &trial->work->folder_fd) < 0) {
+		trial_end_with(trial, OUTCOME_lost, ENDER_outside, "its folder is gone");
+		return;
+	}
+	if (!same_boot) {
+		struct message *message = NULL;
+		struct outcome_record record;
+
+		if (record_read(trial->work->folder_fd, &message, &record) == 0)
+			on_ended(trial, &record);
+		else
+			trial_end_with(trial, OUTCOME_interrupted, ENDER_outside,
+				       "the machine was restarted under it");
+		message_free(message);
+		return;
+	}
+	uv_timer_start(&trial->work->timer, on_recovery_timer, 0, RECOVERY_POLL_MILLISECONDS);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+#include <systemd/sd-id128.h>
+#include <uv.h>
+#include <uv/tree.h>
+
+#include "launch/launch.h"
+#include "ledger/ledger.h"
+
+/*
+ * The Trials that are not over, in memory: as little of each as deciding needs. Everything else
+ * is in the ledger. A Trial's state changes in trial_set_state and nowhere else.
+ */
+typedef struct Queue Queue;
+
+struct trial {
+	RB_ENTRY(trial) by_id;
+	RB_ENTRY(trial) by_turn; /* while it is queued */
+	Queue *queue;
+	sd_id128_t uuid;
+	uint64_t id;
+	int64_t priority;
+	enum state state;
+	bool in_turn;	     /* it is in the by_turn tree */
+	bool slot;	     /* it holds a slot */
+	bool cancel;	     /* a cancel was accepted: it must not start */
+	bool changing;	     /* a state change is on its way to the ledger */
+	struct trial_work *work; /* from its claim on; NULL while it only waits */
+};
+
+/* Told of each state change, after it is durable. row is good for the call. */
+struct queue_watch {
+	TAILQ_ENTRY(queue_watch) link;
+	void (*changed)(struct queue_watch *watch, const struct ledger_row *row, int before);
+};
+
+struct queue_options {
+	uv_loop_t *loop;
+	Ledger *ledger;
+	Launcher *launcher;
+	const struct plan_host *host;
+	int trials_fd;
+	const char *trials_folder; /* its path, for people */
+};
+
+int queue_new(Queue **ret_queue, const struct queue_options *options);
+/* Once nothing runs (queue_stop): frees. */
+Queue *queue_free(Queue *queue);
+
+/* At start: takes up what the ledger has unended. */
+int queue_load(Queue *queue);
+
+/*
+ * No more launches; `stopped` is called when the last end is in the ledger. With interrupt, what
+ * runs is ended as interrupted; without, it is waited for. Queued Trials stay queued for the next
+ * start. May be called again, to interrupt after all.
+ */
+void queue_stop(Queue *queue, bool interrupt, void (*stopped)(void *context), void *context);
+
+/* Accepting. */
+struct submit;
+struct submit_result {
+	int result;		      /* 0, or FAULT with fault */
+	const struct fault *fault;
+	const struct ledger_row *row; /* the Trial; with existed: the earlier one of that key */
+	bool existed;
+};
+typedef void (*submit_done)(void *context, const struct submit_result *result);
+
+/*
+ * Checks, keeps the prompt, commits, then calls done: once, on the loop, maybe from within. The
+ * request is used during the call only.
+ */
+void queue_submit(Queue *queue, const struct launch_request *request, submit_done done,
+		  void *context);
+
+/*
+ * Accepts a cancel: 0 (it is on its way; also when it had been canceled before), -ESRCH when no
+ * Trial of that id is unended. by names the client. grace < 0: the launch's own.
+ */
+int queue_cancel(Queue *queue, uint64_t id, double grace_seconds, const char *by);
+
+void queue_watch_add(Queue *queue, struct queue_watch *watch);
+void queue_watch_remove(Queue *queue, struct queue_watch *watch);
+
+/* For status, show and list. */
+struct trial *queue_find(Queue *queue, uint64_t id);
+size_t queue_waiting(const Queue *queue);
+size_t queue_slots_used(const Queue *queue);
+/* Place in the queue, 1 is next; 0: not queued. Walks the queue up to `most` places. */
+size_t queue_position(Queue *queue, const struct trial *trial, size_t most);
+/* What it waits for, or NULL. */
+const char *queue_waits_for(const Queue *queue, const struct trial *trial);
+/* Unended ones, oldest first. NULL ends it. */
+struct trial *queue_first(Queue *queue);
+struct trial *queue_next(struct trial *trial);
+/* Cancels everything that holds a slot; how many. */
+size_t queue_cancel_running(Queue *queue, const char *by);
+const char *queue_trials_folder(const Queue *queue);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A ledger row as clients see it: three stored messages (the launch, what trialsd knows, the
+ * keeper's record) and the row's own columns, in one trial_view. Nothing is copied.
+ *
+ * A stored message that does not decode (a damaged row) leaves its part absent: the columns still
+ * tell the truth, and one bad row must not hide the others.
+ */
+#include "queue/view.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PRESENCE_REQUIRED true
+#define PRESENCE_OPTIONAL false
+#define THIS trial_facts
+#define FIELDS TRIAL_FACTS_FIELDS
+#include "proto/field_table.h"
+
+int view_encode(msgpack_sbuffer *ret_buffer, const struct message_type *type,
+		const void *structure)
+{
+	msgpack_packer packer;
+	int r;
+
+	msgpack_sbuffer_init(ret_buffer);
+	msgpack_packer_init(&packer, ret_buffer, msgpack_sbuffer_write);
+	r = message_encode(&packer, type, structure);
+	if (r < 0)
+		msgpack_sbuffer_destroy(ret_buffer);
+	return r;
+}
+
+static bool blob_decode(const struct blob *blob, struct message **ret_message,
+			const struct message_type *type, void *ret_structure)
+{
+	struct decode_error error;
+	struct message *message;
+
+	if (!blob->size || message_parse(&message, blob->data, blob->size) < 0)
+		return false;
+	if (message_decode(message, message_root(message), type, UNKNOWN_KEYS_IGNORED,
+			   ret_structure, &error) < 0) {
+		message_free(message);
+		return false;
+	}
+	*ret_message = message;
+	return true;
+}
+
+static void view_spec(struct trial_view *trial, const struct launch_request *spec)
+{
+	trial->command = spec->command;
+	trial->repository = spec->repository;
+	trial->repository_mode = spec->repository_mode;
+	trial->has.repository_mode = spec->repository != NULL;
+	trial->role = spec->has.role ? spec->role : ROLE_trial;
+	if (!spec->has.repository_mode)
+		trial->repository_mode = trial->role == ROLE_grader ? MODE_ro : MODE_rw;
+	trial->cwd = spec->cwd;
+	trial->network = spec->has.network ? spec->network : NETWORK_none;
+	trial->labels = spec->labels;
+	trial->has.command = spec->has.command;
+	trial->has.repository = spec->repository != NULL;
+	trial->has.cwd = spec->cwd != NULL;
+	trial->has.labels = spec->has.labels;
+}
+
+/* The record's keys are the Trial's keys: OUTCOME_FIELDS stands in both tables. */
+#define COPY_FACT_(name, type, presence, limit, doc)                                             \
+	trial->name = record->name;                                                              \
+	trial->has.name = record->has.name;
+
+static void view_record(struct trial_view *trial, const struct outcome_record *record)
+{
+	OUTCOME_FIELDS(COPY_FACT_)
+}
+
+static void view_row(struct view *view, const struct ledger_row *row)
+{
+	struct trial_view *trial = &view->trial;
+
+	trial->id = row->id;
+	trial->uuid = row->uuid;
+	trial->state = row->state;
+	trial->priority = row->priority;
+	trial->submitted_at = row->submitted_at;
+	trial->has.id = trial->has.uuid = trial->has.state = true;
+	trial->has.priority = trial->has.submitted_at = true;
+	trial->has.role = trial->has.network = true;
+	trial->key = row->key;
+	trial->has.key = row->key != NULL;
+	trial->unit = row->unit;
+	trial->has.unit = row->unit != NULL;
+	trial->canceled_by = row->canceled_by;
+	trial->has.canceled_by = row->canceled_by != NULL;
+	trial->plan_digest = row->plan_digest;
+	trial->has.plan_digest = row->plan_digest != NULL;
+	if (row->backend >= 0) {
+		trial->backend = row->backend;
+		trial->has.backend = true;
+	}
+	if (row->outcome >= 0) {
+		trial->outcome = row->outcome;
+		trial->has.outcome = true;
+	}
+	if (row->started_at) {
+		trial->started_at = row->started_at;
+		trial->has.started_at = true;
+	}
+	if (row->ended_at) {
+		trial->ended_at = row->ended_at;
+		trial->has.ended_at = true;
+	}
+	if (row->backend >= 0) {
+		trial->folder = view->folder;
+		trial->has.folder = true;
+	}
+}
+
+/* The record names streams; where their files are is the daemon's knowledge. */
+static int view_logs(struct view *view)
+{
+	struct log_state_list *logs = &view->trial.logs;
+	size_t folder = strlen(view->folder);
+
+	if (!logs->count)
+		return 0;
+	view->logs = calloc(logs->count, sizeof(*view->logs));
+	if (!view->logs)
+		return -ENOMEM;
+	for (size_t i = 0; i < logs->count; i++) {
+		const char *name = stream_name(logs->items[i].stream);
+		char *path = malloc(folder + strlen(name) + 2);
+
+		view->logs[i] = logs->items[i];
+		view->logs[i].path = path;
+		view->logs[i].has.path = path != NULL;
+		if (!path)
+			return -ENOMEM;
+		sprintf(path, "%s/%s", view->folder, name);
+	}
+	logs->items = view->logs;
+	return 0;
+}
+
+int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,
+	      bool with_plan)
+{
+	struct outcome_record record;
+	struct launch_request spec;
+	struct trial_facts facts;
+	struct trial_view *trial = &ret_view->trial;
+
+	memset(ret_view, 0, sizeof(*ret_view));
+	snprintf(ret_view->folder, sizeof(ret_view->folder), "%s/%llu", trials_folder,
+		 (unsigned long long)row->id);
+	if (blob_decode(&row->spec, &ret_view->spec, &launch_request_type, &spec))
+		view_spec(trial, &spec);
+	if (blob_decode(&row->record, &ret_view->record, &outcome_record_type, &record))
+		view_record(trial, &record);
+	if (blob_decode(&row->facts, &ret_view->facts, &trial_facts_type, &facts)) {
+		trial->notes = facts.notes;
+		trial->has.notes = facts.has.notes;
+		if (facts.repository) {
+			trial->repository = facts.repository;
+			trial->has.repository = true;
+		}
+		if (with_plan) {
+			trial->plan = facts.plan;
+			trial->has.plan = facts.has.plan;
+		}
+	}
+	view_row(ret_view, row);
+	return view_logs(ret_view);
+}
+
+void view_done(struct view *view)
+{
+	for (size_t i = 0; view->logs && i < view->trial.logs.count; i++)
+		free((char *)view->logs[i].path);
+	free(view->logs);
+	message_free(view->spec);
+	message_free(view->facts);
+	message_free(view->record);
+	memset(view, 0, sizeof(*view));
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "ledger/ledger.h"
+
+/*
+ * What trialsd itself knows of a Trial beside its launch and its record; kept in the ledger's
+ * `facts`, by this table.
+ */
+#define TRIAL_FACTS_FIELDS(X)                                                                    \
+	X(repository, PATH, OPTIONAL, PATH_BYTES_MAX, "canonical")                               \
+	X(network, NETWORK, OPTIONAL, 0, "as planned")                                           \
+	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know")                             \
+	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments")
+
+MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
+MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
+
+/* Blobs of the ledger, encoded. The buffer is initialised here; destroyed by the caller. */
+int view_encode(msgpack_sbuffer *ret_buffer, const struct message_type *type,
+		const void *structure);
+
+/*
+ * A row as clients see it. The view points into the row and into three messages that live in
+ * *ret_view_owner.
+ */
+struct view {
+	struct trial_view trial;
+	char folder[PATH_BYTES_MAX + 1];
+	struct message *spec;
+	struct message *facts;
+	struct message *record;
+	struct log_state *logs;
+};
+
+int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,
+	      bool with_plan);
+void view_done(struct view *view);

@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * The verbs. Each row of the table says what a verb's arguments are decoded to and what handles
+ * them; a handler checks what only it can know and calls one function of the queue or the ledger.
+ *
+ * Most requests are answered when the ledger calls back. Those that stand (wait, watch, logs) stay
+ * with their session until they are over; the server's one watch of the queue wakes them.
+ */
+#include "serve/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define POSITION_LOOK 1000 /* places of the queue that are counted for one answer */
+
+typedef void (*verb_handler)(struct request *request, const void *arguments);
+
+struct verb_entry {
+	verb_handler handle;
+	enum unknown_keys unknown;
+	bool before_hello; /* also for a client whose version we do not know */
+};
+
+/* Life of a request. */
+
+static struct request *request_new(Session *session, uint64_t number, enum verb verb)
+{
+	struct request *request = calloc(1, sizeof(*request));
+
+	if (!request)
+		return NULL;
+	request->session = session_ref(session);
+	request->number = number;
+	request->verb = verb;
+	request->pending = true;
+	session->pending++;
+	return request;
+}
+
+static void request_settle(struct request *request)
+{
+	if (!request->pending)
+		return;
+	request->pending = false;
+	request->session->pending--;
+}
+
+static void request_unwait(struct request *request)
+{
+	if (request->waiting)
+		LIST_REMOVE(request, wait_link);
+	request->waiting = false;
+}
+
+void request_done(struct request *request)
+{
+	Session *session = request->session;
+
+	request_settle(request);
+	request_unwait(request);
+	if (request->standing) {
+		LIST_REMOVE(request, link);
+		session->standing--;
+	}
+	logs_free(request);
+	free(request);
+	session_settled(session);
+	session_unref(session);
+}
+
+bool request_stand(struct request *request)
+{
+	Session *session = request->session;
+
+	if (session->closing || session->draining) {
+		request_done(request);
+		return false;
+	}
+	if (session->standing >= CLIENT_REQUESTS_MAX) {
+		session_error(session, request->number, ERROR_busy,
+			      "too many waits and subscriptions of this client", NULL);
+		request_done(request);
+		return false;
+	}
+	request->standing = true;
+	session->standing++;
+	LIST_INSERT_HEAD(&session->subscriptions, request, link);
+	request_settle(request);
+	return true;
+}
+
+void request_session_gone(Session *session)
+{
+	struct request *request;
+
+	session_ref(session);
+	while ((request = LIST_FIRST(&session->subscriptions)))
+		request_done(request);
+	session_unref(session);
+}
+
+void request_refuse(struct request *request, enum error_code code, const char *message,
+		    const char *hint)
+{
+	session_error(request->session, request->number, code, message, hint);
+	request_done(request);
+}
+
+static void request_not_found(struct request *request)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "no Trial has the id %llu", (unsigned long long)request->id);
+	request_refuse(request, ERROR_not_found, text, "trialctl list");
+}
+
+bool request_ledger_failed(struct request *request)
+{
+	char text[160];
+
+	if (request->call.result == -ENOENT) {
+		request_not_found(request);
+		return true;
+	}
+	if (request->call.result >= 0)
+		return false;
+	snprintf(text, sizeof(text), "the ledger could not be read or written: %s",
+		 strerror(-request->call.result));
+	request_refuse(request, ERROR_unavailable, text, NULL);
+	return true;
+}
+
+static Queue *request_queue(const struct request *request)
+{
+	return request->session->server->options.queue;
+}
+
+static Ledger *request_ledger(const struct request *request)
+{
+	return request->session->server->options.ledger;
+}
+
+/* Trials as answers. */
+
+void view_add_queue(struct trial_view *view, Queue *queue)
+{
+	struct trial *trial = queue_find(queue, view->id);
+
+	if (!trial)
+		return;
+	view->position = queue_position(queue, trial, POSITION_LOOK);
+	view->has.position = view->position > 0;
+	view->waits_for = queue_waits_for(queue, trial);
+	view->has.waits_for = view->waits_for != NULL;
+}
+
+void request_reply_row(struct request *request, const struct ledger_row *row)
+{
+	Queue *queue = request_queue(request);
+	struct view view;
+
+	if (view_make(&view, row, queue_trials_folder(queue), request->with_plan) < 0) {
+		session_error(request->session, request->number, ERROR_internal,
+			      "not enough memory", NULL);
+	} else {
+		view_add_queue(&view.trial, queue);
+		session_reply(request->session, request->number, &trial_view_type, &view.trial);
+	}
+	view_done(&view);
+}
+
+/* Verbs. */
+
+static void handle_hello(struct request *request, const void *arguments)
+{
+	const struct hello_request *hello = arguments;
+	Session *session = request->session;
+	struct hello_reply reply = {
+		.has = { .version = true, .program = true },
+		.version = PROTOCOL_VERSION,
+		.program = PROGRAM,
+	};
+
+	if (hello->version < PROTOCOL_VERSION_OLDEST) {
+		request_refuse(request, ERROR_unsupported_version,
+			       "this daemon speaks protocol version 1 and newer",
+			       "update the client");
+		return;
+	}
+	if (hello->version < reply.version)
+		reply.version = hello->version;
+	if (hello->program)
+		snprintf(session->program, sizeof(session->program), "%s", hello->program);
+	session->hello = true;
+	session_reply(session, request->number, &hello_reply_type, &reply);
+	request_done(request);
+}
+
+static void on_submitted(void *context, const struct submit_result *result)
+{
+	struct request *request = context;
+
+	if (result->result == 0)
+		request_reply_row(request, result->row);
+	else if (result->fault)
+		session_error(request->session, request->number, result->fault->code,
+			      result->fault->message, result->fault->hint);
+	else
+		session_error(request->session, request->number, ERROR_internal,
+			      strerror(-result->result), NULL);
+	request_done(request);
+}
+
+static void handle_launch(struct request *request, const void *arguments)
+{
+	queue_submit(request_queue(request), arguments, on_submitted, request);
+}
+
+static void on_got(struct ledger_call *call)
+{
+	struct request *request = container_of(call, struct request, call);
+
+	if (request_ledger_failed(request))
+		return;
+	request_reply_row(request, call->row);
+	request_done(request);
+}
+
+static void handle_show(struct request *request, const void *arguments)
+{
+	const struct show_request *show = arguments;
+
+	request->id = show->id;
+	request->with_plan = show->plan;
+	request->call.done = on_got;
+	ledger_get(request_ledger(request), &request->call, request->id);
+}
+
+static void on_wait_got(struct ledger_call *call)
+{
+	struct request *request = container_of(call, struct request, call);
+	Server *server = request->session->server;
+
+	if (request_ledger_failed(request))
+		return;
+	if (call->row->state == STATE_ended) {
+		request_reply_row(request, call->row);
+		request_done(request);
+		return;
+	}
+	/* Nothing can have ended between the read and here: both are answered in order. */
+	if (!request_stand(request))
+		return;
+	request->waiting = true;
+	LIST_INSERT_HEAD(&server->waits[request->id % WAIT_BUCKETS], request, wait_link);
+}
+
+static void handle_wait(struct request *request, const void *arguments)
+{
+	const struct wait_request *wait = arguments;
+
+	request->id = wait->id;
+	request->call.done = on_wait_got;
+	ledger_get(request_ledger(request), &request->call, request->id);
+}
+
+static void handle_cancel(struct request *request, const void *arguments)
+{
+	const struct cancel_request *cancel = arguments;
+	char by[128];
+
+	request->id = cancel->id;
+	session_describe(request->session, by, sizeof(by));
+	queue_cancel(request_queue(request), cancel->id,
+		     cancel->has.grace_seconds ? cancel->grace_seconds : -1, by);
+	/* The read comes after the change in the ledger's order: the answer is durable. */
+	request->call.done = on_got;
+	ledger_get(request_ledger(request), &request->call, request->id);
+}
+
+static void handle_watch(struct request *request, const void *arguments)
+{
+	const struct watch_request *watch = arguments;
+
+	request->id = watch->id;
+	if (!request_stand(request))
+		return;
+	session_reply(request->session, request->number, &watch_reply_type,
+		      &(struct watch_reply){});
+}
+
+static void handle_shutdown(struct request *request, const void *arguments)
+{
+	const struct shutdown_request *shutdown = arguments;
+	Server *server = request->session->server;
+	struct shutdown_reply reply = { .has = { .canceled = true } };
+	size_t running = queue_slots_used(request_queue(request));
+	char by[128], text[96];
+
+	if (running && !shutdown->cancel) {
+		snprintf(text, sizeof(text), "%zu %s running", running,
+			 running == 1 ? "Trial is" : "Trials are");
+		request_refuse(request, ERROR_refused, text, "trialctl shutdown --cancel");
+		return;
+	}
+	session_describe(request->session, by, sizeof(by));
+	reply.canceled = queue_cancel_running(request_queue(request), by);
+	session_reply(request->session, request->number, &shutdown_reply_type, &reply);
+	request_done(request);
+	server->options.shutdown(server->options.context);
+}
+
+static const struct verb_entry verbs[VERB_COUNT] = {
+	[VERB_hello] = { handle_hello, UNKNOWN_KEYS_IGNORED, true },
+	[VERB_launch] = { handle_launch, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_list] = { handle_list, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_show] = { handle_show, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_wait] = { handle_wait, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_cancel] = { handle_cancel, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_logs] = { handle_logs, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_watch] = { handle_watch, UNKNOWN_KEYS_REFUSED, false },
+	[VERB_status] = { handle_status, UNKNOWN_KEYS_IGNORED, true },
+	[VERB_shutdown] = { handle_shutdown, UNKNOWN_KEYS_IGNORED, true },
+};
+
+/* From a frame to a handler. */
+
+static void request_dispatch(Session *session, struct message *message,
+			     const struct envelope *envelope, enum verb verb)
+{
+	static const msgpack_object no_arguments = { .type = MSGPACK_OBJECT_MAP };
+	const struct message_type *type = verb_arguments_type(verb);
+	struct decode_error error;
+	struct request *request;
+	_cleanup_free_ void *arguments = calloc(1, type->size + 1);
+	char text[sizeof(error.field) + sizeof(error.reason) + 4];
+	int r = 0;
+
+	request = arguments ? request_new(session, envelope->number, verb) : NULL;
+	if (!request) {
+		session_close(session);
+		return;
+	}
+	r = message_decode(message, envelope->body ? envelope->body : &no_arguments, type,
+			   verbs[verb].unknown, arguments, &error);
+	if (r < 0) {
+		snprintf(text, sizeof(text), "%s: %s", error.field, error.reason);
+		request_refuse(request, ERROR_invalid, text, NULL);
+		return;
+	}
+	verbs[verb].handle(request, arguments);
+}
+
+void request_handle(Session *session, const uint8_t *body, size_t size)
+{
+	struct message *message = NULL;
+	struct decode_error error;
+	struct envelope envelope;
+	int verb, r;
+
+	r = message_parse(&message, body, size);
+	if (r == 0)
+		r = envelope_decode(message, &envelope, &error);
+	if (r < 0 || envelope.kind != ENVELOPE_REQUEST) {
+		session_error(session, 0, ERROR_bad_request, "not a request of this protocol", NULL);
+		session_drain(session);
+		message_free(message);
+		return;
+	}
+	verb = verb_from_name(envelope.name);
+	if (verb < 0)
+		session_error(session, envelope.number, ERROR_unknown_verb,
+			      "this daemon has no such verb", "update trialsd");
+	else if (!session->hello && !verbs[verb].before_hello)
+		session_error(session, envelope.number, ERROR_bad_request,
+			      "the first request must be hello", NULL);
+	else
+		request_dispatch(session, message, &envelope, verb);
+	message_free(message);
+}
+
+/* Wakes what stands. */
+
+static void notify_watch(struct request *request, struct view *view, int before)
+{
+	struct state_event event = {
+		.has = { .trial = true, .before = before >= 0 },
+		.trial = view->trial,
+		.before = before >= 0 ? (enum state)before : STATE_queued,
+	};
+
+	session_event(request->session, request->number, EVENT_state, &state_event_type, &event);
+}
+
+static void notify_session(Session *session, const struct ledger_row *row, struct view *view,
+			   int before)
+{
+	struct request *request, *next;
+
+	for (request = LIST_FIRST(&session->subscriptions); request; request = next) {
+		next = LIST_NEXT(request, link);
+		if (request->id && request->id != row->id)
+			continue;
+		if (request->verb == VERB_watch)
+			notify_watch(request, view, before);
+		else if (request->verb == VERB_logs)
+			logs_trial_changed(request, row);
+	}
+}
+
+/*
+ * Answers every wait for this Trial. They are taken out of the bucket first: an answered request
+ * may let its session handle further ones, which may wait in the same bucket.
+ */
+static void notify_waits(Server *server, const struct ledger_row *row)
+{
+	LIST_HEAD(, request) answered = LIST_HEAD_INITIALIZER(answered);
+	struct request *request, *next;
+
+	for (request = LIST_FIRST(&server->waits[row->id % WAIT_BUCKETS]); request; request = next) {
+		next = LIST_NEXT(request, wait_link);
+		if (request->id != row->id)
+			continue;
+		LIST_REMOVE(request, wait_link);
+		LIST_INSERT_HEAD(&answered, request, wait_link);
+	}
+	while ((request = LIST_FIRST(&answered))) {
+		request_unwait(request);
+		request_reply_row(request, row);
+		request_done(request);
+	}
+}
+
+void request_session_writable(Session *session)
+{
+	struct request *request, *next;
+
+	for (request = LIST_FIRST(&session->subscriptions); request; request = next) {
+		next = LIST_NEXT(request, link);
+		if (request->verb == VERB_logs)
+			logs_writable(request);
+	}
+}
+
+void request_trial_changed(struct queue_watch *watch, const struct ledger_row *row, int before)
+{
+	Server *server = container_of(watch, Server, watch);
+	Session *session, *next;
+	struct view view;
+
+	if (row->state == STATE_ended)
+		notify_waits(server, row);
+	if (view_make(&view, row, queue_trials_folder(server->options.queue), false) == 0) {
+		view_add_queue(&view.trial, server->options.queue);
+		for (session = TAILQ_FIRST(&server->sessions); session; session = next) {
+			next = TAILQ_NEXT(session, link);
+			if (!LIST_EMPTY(&session->subscriptions))
+				notify_session(session, row, &view, before);
+		}
+	}
+	view_done(&view);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "serve/session.h"
+
+#ifndef TRIALSD_VERSION
+#define TRIALSD_VERSION "0"
+#endif
+
+/* One request of a client, from its frame to its last word. Shared by request.c and logs.c. */
+struct request {
+	LIST_ENTRY(request) link;      /* the session's, while it stands */
+	LIST_ENTRY(request) wait_link; /* the server's, while it waits for a Trial's end */
+	Session *session;	       /* referenced */
+	uint64_t number;
+	enum verb verb;
+	struct ledger_call call;
+	uint64_t id; /* the Trial it is about, or 0 */
+	bool with_plan;
+	bool pending;  /* counted in session->pending */
+	bool standing; /* counted in session->standing, in its list */
+	bool waiting;  /* in a wait bucket */
+	struct logs *logs;
+};
+
+/* The request has had its last word. */
+void request_done(struct request *request);
+/* It goes on after its reply, until the session or itself ends. False (and answered): too many. */
+bool request_stand(struct request *request);
+/* Sends the Trial as the reply. */
+void request_reply_row(struct request *request, const struct ledger_row *row);
+
+/* Fills place and wait of a queued Trial, which no row knows. */
+void view_add_queue(struct trial_view *view, Queue *queue);
+/* Answers a call's error and is done with the request; false when there was none. */
+bool request_ledger_failed(struct request *request);
+void request_refuse(struct request *request, enum error_code code, const char *message,
+		    const char *hint);
+
+/* list.c, status.c, logs.c: handlers of verbs */
+void handle_list(struct request *request, const void *arguments);
+void handle_status(struct request *request, const void *arguments);
+void handle_logs(struct request *request, const void *arguments);
+
+/* logs.c: the Trial it follows has changed; the client takes more again; the request ends. */
+void logs_trial_changed(struct request *request, const struct ledger_row *row);
+void logs_writable(struct request *request);
+void logs_free(struct request *request);
+
+#define PROGRAM "trialsd " TRIALSD_VERSION

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <sys/queue.h>
+#include <uv.h>
+
+#include "proto/frame.h"
+#include "queue/trial.h"
+#include "queue/view.h"
+#include "serve/server.h"
+
+/* Shared by the files of serve/ only. */
+
+typedef struct Session Session;
+struct request;
+
+#define WAIT_BUCKETS 256
+
+struct Server {
+	uv_loop_t *loop;
+	struct server_options options;
+	char *socket_path;
+	uint64_t started_at;
+	uv_pipe_t listener;
+	uv_prepare_t flush; /* before the loop sleeps: what was queued for clients is written */
+	uv_timer_t sweep;   /* frame deadlines; runs only while a frame is half-way */
+	struct queue_watch watch;
+	TAILQ_HEAD(, Session) sessions; /* the longest idle first */
+	TAILQ_HEAD(, Session) dirty;
+	LIST_HEAD(, request) waits[WAIT_BUCKETS]; /* by the Trial's id */
+	size_t clients;
+	int handles;
+	bool closing;
+	ino_t user_namespace;
+	char input[65536]; /* shared: a read is consumed before the next */
+	void (*closed)(void *context);
+	void *context;
+};
+
+struct Session {
+	TAILQ_ENTRY(Session) link;
+	TAILQ_ENTRY(Session) dirty_link;
+	Server *server;
+	uv_pipe_t pipe;
+	struct frame_reader reader;
+	msgpack_sbuffer output; /* not yet given to a write */
+	pid_t pid;
+	char program[65];
+	bool hello;
+	bool closing;
+	bool dirty;
+	bool reading;
+	bool draining;		  /* closed once everything is written */
+	unsigned int references;  /* requests and writes under way, and the pipe */
+	unsigned int pending;	  /* requests that wait for the ledger or a thread */
+	unsigned int standing;	  /* waits and subscriptions */
+	uint64_t partial_since;	  /* uv_now of a frame's first byte, 0 for none */
+	LIST_HEAD(, request) subscriptions;
+};
+
+int session_new(Server *server);
+Session *session_ref(Session *session);
+void session_unref(Session *session);
+/* At once: the client broke a rule, or went away. */
+void session_close(Session *session);
+/* After what is queued is written. */
+void session_drain(Session *session);
+void session_flush(Session *session);
+/* What stands in `output` is written before the loop sleeps. */
+void session_flush_later(Session *session);
+/* Goes on with frames that were left when too many requests were pending. */
+void session_resume(Session *session);
+/* A request or a write is over: resumes, or ends a drained session. */
+void session_settled(Session *session);
+/* Bytes not yet taken by the client's socket. */
+size_t session_backlog(const Session *session);
+void session_check_deadline(Session *session, uint64_t now);
+/* Names the client, for canceled_by. */
+void session_describe(const Session *session, char *buffer, size_t size);
+
+/* All of these drop silently when the session is closing. */
+void session_reply(Session *session, uint64_t number, const struct message_type *type,
+		   const void *structure);
+void session_error(Session *session, uint64_t number, enum error_code code, const char *message,
+		   const char *hint);
+void session_event(Session *session, uint64_t number, enum event event,
+		   const struct message_type *type, const void *structure);
+
+/* request.c: one whole frame. Closes the session when it breaks the protocol. */
+void request_handle(Session *session, const uint8_t *body, size_t size);
+/* request.c: the server's one watch of the queue. */
+void request_trial_changed(struct queue_watch *watch, const struct ledger_row *row, int before);
+/* request.c: the session is going; lets go of its subscriptions. */
+void request_session_gone(Session *session);
+/* request.c: the client has taken what was written; subscriptions may go on. */
+void request_session_writable(Session *session);
+
+/* server.c: frame deadlines are looked at while there is one; a session is freed; room is made. */
+void server_sweep_later(Server *server);
+void server_session_gone(Server *server);
+bool server_make_room(Server *server);

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "attend.h"
+#include "exit_code.h"
+#include "json.h"
+#include "print.h"
+#include "stream.h"
+#include "trial_print.h"
+
+/*
+ * One loop over the connection and a signalfd. The signals are blocked before the launch is sent:
+ * one that comes before trialsd has answered cancels the Trial as soon as its number is known, so
+ * that no moment exists in which Ctrl-C leaves a Trial behind that nobody knows of.
+ *
+ * A signal that was ignored when we were started (a background job of a script, nohup) stays so.
+ */
+
+enum { STREAMS = 2 };
+
+struct attendance {
+	struct context *context;
+	bool follow;
+	int signal_fd;
+	int signals;	 /* INT and TERM that came */
+	int last_signal;
+	uint64_t launch_number;
+	uint64_t wait_number;
+	uint64_t cancel_number;
+	uint64_t stream_numbers[STREAMS];
+	struct stream_writer writers[STREAMS];
+	bool streams_ended[STREAMS];
+	int64_t id; /* 0 until trialsd has answered */
+	json_t *trial;
+};
+
+static int watch_signals(struct attendance *attendance)
+{
+	static const int wanted[] = {SIGINT, SIGTERM};
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		struct sigaction action;
+
+		if (sigaction(wanted[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&set, wanted[i]);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	attendance->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (attendance->signal_fd < 0)
+		return context_refuse(attendance->context, EXIT_SYSTEM, NULL,
+				      "cannot watch for signals: %s", strerror(errno));
+	return 0;
+}
+
+static int ask_cancel(struct attendance *attendance)
+{
+	if (!attendance->id || attendance->cancel_number)
+		return 0;
+	return context_send(attendance->context, "cancel",
+			    id_arguments((uint64_t)attendance->id), &attendance->cancel_number);
+}
+
+/* The Trial has a number: from here on it is waited for. */
+static int launched(struct attendance *attendance, const json_t *trial)
+{
+	struct context *context = attendance->context;
+	int r;
+
+	attendance->id = json_whole(trial, "id", 0);
+	if (attendance->id <= 0)
+		return context_refuse(context, EXIT_PROTOCOL, NULL,
+				      "trialsd answered without the number of a Trial");
+	if (!context->json && !attendance->follow) {
+		printf("%lld\n", (long long)attendance->id);
+		fflush(stdout);
+	}
+	if (!context->json && isatty(STDERR_FILENO))
+		fprintf(stderr, "Trial %lld was accepted; Ctrl-C cancels it\n",
+			(long long)attendance->id);
+	r = context_send(context, "wait", id_arguments((uint64_t)attendance->id),
+			 &attendance->wait_number);
+	for (int i = 0; !r && attendance->follow && i < STREAMS; i++)
+		r = context_send(context, "logs",
+				 stream_arguments((uint64_t)attendance->id,
+						  attendance->writers[i].stream, true),
+				 &attendance->stream_numbers[i]);
+	if (!r && attendance->signals)
+		r = ask_cancel(attendance);
+	return r;
+}
+
+static int stream_of(const struct attendance *attendance, uint64_t number)
+{
+	for (int i = 0; i < STREAMS; i++)
+		if (number && attendance->stream_numbers[i] == number)
+			return i;
+	return -1;
+}
+
+static int take_error(struct attendance *attendance, uint64_t number,
+		      const struct trials_error *error)
+{
+	int stream = stream_of(attendance, number);
+
+	/* A cancel that came too late, for one: the end says what there is to say. */
+	if (number == attendance->cancel_number)
+		return 0;
+	if (stream < 0)
+		return context_fail(attendance->context, -EREMOTEIO, error);
+	context_warn(attendance->context, "cannot follow %s: %s",
+		     attendance->writers[stream].stream, error->message);
+	attendance->streams_ended[stream] = true;
+	return 0;
+}
+
+static int take_event(struct attendance *attendance, const struct trials_message *event)
+{
+	int stream = stream_of(attendance, trials_message_number(event));
+	int r;
+
+	if (stream < 0)
+		return 0;
+	r = stream_writer_event(&attendance->writers[stream], event);
+	if (r < 0)
+		return context_refuse(attendance->context, EXIT_OUTPUT, NULL,
+				      "cannot write to %s; Trial %lld goes on",
+				      attendance->writers[stream].stream,
+				      (long long)attendance->id);
+	attendance->streams_ended[stream] = r > 0;
+	return 0;
+}
+
+static int take_message(struct attendance *attendance, const struct trials_message *message)
+{
+	uint64_t number = trials_message_number(message);
+	struct trials_error error;
+	json_t *reply;
+	int r = 0;
+
+	if (trials_message_error(message, &error) < 0)
+		return take_error(attendance, number, &error);
+	if (trials_message_event(message))
+		return take_event(attendance, message);
+	reply = need_memory(json_from_message(message));
+	if (number == attendance->launch_number)
+		r = launched(attendance, reply);
+	else if (number == attendance->wait_number && !attendance->trial)
+		attendance->trial = json_incref(reply);
+	json_decref(reply);
+	return r;
+}
+
+static bool has_ended(const struct attendance *attendance)
+{
+	if (!attendance->trial)
+		return false;
+	return !attendance->follow ||
+	       (attendance->streams_ended[0] && attendance->streams_ended[1]);
+}
+
+static int lost_connection(const struct attendance *attendance, int number,
+			   const struct trials_error *error)
+{
+	char hint[96];
+
+	if (!attendance->id || number != -ECONNRESET)
+		return context_fail(attendance->context, number, error);
+	snprintf(hint, sizeof(hint), "once trialsd runs again: trialctl wait %lld",
+		 (long long)attendance->id);
+	return context_refuse(attendance->context, EXIT_NO_DAEMON, hint,
+			      "trialsd went away while Trial %lld was under way",
+			      (long long)attendance->id);
+}
+
+/* Everything that has been read, and what the socket has now. */
+static int take_messages(struct attendance *attendance)
+{
+	int r = 0;
+
+	while (!r && !has_ended(attendance)) {
+		struct trials_message *message;
+		struct trials_error error;
+
+		r = trials_next(attendance->context->connection, 0, &message, &error);
+		if (r == -ETIMEDOUT)
+			return 0;
+		if (r < 0)
+			return lost_connection(attendance, r, &error);
+		r = take_message(attendance, message);
+		trials_message_free(message);
+	}
+	return r;
+}
+
+static int take_signals(struct attendance *attendance)
+{
+	struct signalfd_siginfo info;
+
+	while (read(attendance->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		attendance->signals++;
+		attendance->last_signal = (int)info.ssi_signo;
+	}
+	if (attendance->signals > 1) {
+		if (attendance->id)
+			fprintf(stderr, "trialctl: leaving; Trial %lld is being canceled\n",
+				(long long)attendance->id);
+		return EXIT_SIGNAL + attendance->last_signal;
+	}
+	return attendance->signals ? ask_cancel(attendance) : 0;
+}
+
+static int attend_until_end(struct attendance *attendance)
+{
+	int r = take_messages(attendance);
+
+	while (!r && !has_ended(attendance)) {
+		struct pollfd pollfds[] = {
+			{.fd = trials_fd(attendance->context->connection), .events = POLLIN},
+			{.fd = attendance->signal_fd, .events = POLLIN},
+		};
+
+		if (poll(pollfds, 2, -1) < 0 && errno != EINTR)
+			return context_refuse(attendance->context, EXIT_SYSTEM, NULL,
+					      "cannot wait: %s", strerror(errno));
+		r = take_signals(attendance);
+		if (!r)
+			r = take_messages(attendance);
+	}
+	return r;
+}
+
+int attend(struct context *context, json_t *launch, bool follow)
+{
+	struct attendance attendance = {.context = context, .follow = follow, .signal_fd = -1};
+	int r;
+
+	stream_writer_init(&attendance.writers[0], context, "stdout", stdout);
+	stream_writer_init(&attendance.writers[1], context, "stderr", stderr);
+	r = context_connect(context);
+	if (!r)
+		r = watch_signals(&attendance);
+	if (r) {
+		json_decref(launch);
+		return r;
+	}
+	r = context_send(context, "launch", launch, &attendance.launch_number);
+	if (!r)
+		r = attend_until_end(&attendance);
+	if (!r) {
+		if (context->json)
+			context_print(context, attendance.trial);
+		trial_report(context, attendance.trial);
+		r = exit_code_of_trial(attendance.trial);
+	}
+	close(attendance.signal_fd);
+	json_decref(attendance.trial);
+	return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "context.h"
+
+/*
+ * Launches a Trial and stays with it: waits for its end and, with follow, passes its output on.
+ * INT and TERM to this process cancel the Trial, which is then waited for as before; a second
+ * one leaves. launch (the arguments of the verb) is consumed. Returns the exit code.
+ */
+int attend(struct context *context, json_t *launch, bool follow);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "exit_code.h"
+#include "json.h"
+#include "print.h"
+#include "proto/protocol.h"
+#include "proto/quantity.h"
+#include "since.h"
+#include "trial_print.h"
+
+#define WORD_(name, doc) #name " "
+#define OUTCOME_WORD_(name, counts, doc) #name " "
+
+static const struct option options[] = {
+	{"state", 0, "STATE", PROTOCOL_STATES(WORD_), COMPLETE_NOTHING, false,
+	 "only Trials in this state"},
+	{"outcome", 0, "OUTCOME", PROTOCOL_OUTCOMES(OUTCOME_WORD_), COMPLETE_NOTHING, false,
+	 "only Trials that ended so"},
+	{"label", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true,
+	 "only Trials with this label; all of them when repeated"},
+	{"since", 0, "TIME", NULL, COMPLETE_NOTHING, false,
+	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01 14:30)"},
+	{"limit", 0, "N", NULL, COMPLETE_NOTHING, false, "the newest N (default: all)"},
+	{0},
+};
+
+enum { COLUMNS = 8 };
+
+static int add_label(json_t *filter, const char *value, struct trials_error *ret_error)
+{
+	json_t *labels = json_object_get(filter, "labels");
+	size_t length = strcspn(value, "=");
+	char *name;
+	int r;
+
+	if (!length || !value[length])
+		return usage_error(ret_error, NULL, "--label takes NAME=VALUE, not \"%s\"", value);
+	if (!labels) {
+		labels = need_memory(json_object());
+		json_object_set_new(filter, "labels", labels);
+	}
+	name = need_memory(strndup(value, length));
+	r = json_object_set_new(labels, name, json_string(value + length + 1));
+	free(name);
+	return r < 0 ? usage_error(ret_error, NULL, "--label: \"%s\" is not UTF-8", value) : 0;
+}
+
+static int add_since(json_t *filter, const char *value, struct trials_error *ret_error)
+{
+	uint64_t moment;
+
+	if (parse_since(value, (uint64_t)time(NULL) * 1000000, &moment) < 0)
+		return usage_error(ret_error, NULL,
+				   "--since takes how long ago (90s, 2h, 1d) or a date "
+				   "(2025-03-01, 2025-03-01T14:30, 2025-03-01T14:30:00Z); not \"%s\"",
+				   value);
+	json_object_set_new(filter, "since", json_integer((json_int_t)moment));
+	return 0;
+}
+
+/* The arguments of the verb but for the page, and how many Trials are wanted in all. */
+static int make_filter(const struct arguments *arguments, json_t *filter, uint64_t *ret_limit,
+		       struct trials_error *ret_error)
+{
+	int r = 0;
+
+	*ret_limit = UINT64_MAX;
+	for (size_t i = 0; r >= 0 && i < arguments->given_count; i++) {
+		const char *name = arguments->given[i].option->name;
+		const char *value = arguments->given[i].value;
+
+		if (strcmp(name, "state") == 0 || strcmp(name, "outcome") == 0)
+			json_object_set_new(filter, name, json_string(value));
+		else if (strcmp(name, "label") == 0)
+			r = add_label(filter, value, ret_error);
+		else if (strcmp(name, "since") == 0)
+			r = add_since(filter, value, ret_error);
+		else if (strcmp(name, "limit") == 0 &&
+			 (parse_unsigned(value, INT64_MAX, ret_limit) < 0 || !*ret_limit))
+			r = usage_error(ret_error, NULL, "--limit takes a whole number from 1 on");
+	}
+	return r;
+}
+
+static void add_row(struct table *table, const json_t *trial)
+{
+	const char *state = json_text(trial, "state");
+	const char *outcome = json_text(trial, "outcome");
+	double seconds = json_float(trial, "wall_seconds", -1);
+	char submitted[64], duration[64] = "";
+	char *cells[COLUMNS];
+	const enum tone tones[COLUMNS] = {
+		[1] = tone_of_word(state),
+		[2] = tone_of_word(outcome),
+		[5] = TONE_FAINT,
+	};
+
+	format_time(json_whole(trial, "submitted_at", 0), submitted, sizeof(submitted));
+	if (seconds >= 0)
+		quantity_format_time(seconds, duration, sizeof(duration));
+	cells[0] = json_display(json_object_get(trial, "id"));
+	cells[1] = json_display(json_object_get(trial, "state"));
+	cells[2] = json_display(json_object_get(trial, "outcome"));
+	cells[3] = trial_end(trial);
+	cells[4] = json_display(json_object_get(trial, "role"));
+	cells[5] = need_memory(strdup(submitted));
+	cells[6] = need_memory(strdup(duration));
+	cells[7] = json_display_command(json_object_get(trial, "command"));
+	table_add(table, (const char *const *)cells, tones);
+	for (size_t i = 0; i < COLUMNS; i++)
+		free(cells[i]);
+}
+
+/* A page at a time, each asked for with the cursor of the one before. */
+static int take_pages(struct context *context, json_t *filter, uint64_t limit, struct table *table)
+{
+	json_int_t cursor = 0;
+
+	do {
+		json_t *reply, *trial;
+		uint64_t page = limit < LIST_PAGE_MAX ? limit : LIST_PAGE_MAX;
+		size_t i, count;
+		int r;
+
+		json_object_set_new(filter, "limit", json_integer((json_int_t)page));
+		if (cursor)
+			json_object_set_new(filter, "before", json_integer(cursor));
+		r = context_call(context, "list", json_incref(filter), &reply);
+		if (r)
+			return r;
+		json_array_foreach(json_object_get(reply, "trials"), i, trial)
+		{
+			if (context->json)
+				context_print(context, trial);
+			else
+				add_row(table, trial);
+		}
+		count = json_array_size(json_object_get(reply, "trials"));
+		limit -= count < limit ? count : limit;
+		cursor = json_whole(reply, "cursor", 0);
+		json_decref(reply);
+	} while (cursor && limit && !ferror(stdout));
+	return 0;
+}
+
+static int run(struct context *context, const struct arguments *arguments)
+{
+	static const char *const titles[COLUMNS] = {"ID",   "STATE",	 "OUTCOME",  "END",
+						    "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
+	json_t *filter = need_memory(json_object());
+	struct trials_error error;
+	struct table *table;
+	uint64_t limit;
+	int r;
+
+	r = make_filter(arguments, filter, &limit, &error);
+	if (r < 0) {
+		json_decref(filter);
+		return context_fail(context, r, &error);
+	}
+	table = table_new(titles, COLUMNS);
+	r = take_pages(context, filter, limit, table);
+	if (!r && !context->json)
+		table_print(table, stdout, context->colours, terminal_width(stdout));
+	table_free(table);
+	json_decref(filter);
+	return r;
+}
+
+const struct command command_list = {
+	.name = "list",
+	.summary = "Trials, newest first",
+	.synopsis = "",
+	.operands = OPERANDS_NONE,
+	.options = options,
+	.run = run,
+};

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "command.h"
+#include "context.h"
+#include "exit_code.h"
+#include "json.h"
+#include "print.h"
+#include "trial_print.h"
+
+static bool has_ended(const json_t *trial)
+{
+	const char *state = json_text(trial, "state");
+
+	return state && strcmp(state, "ended") == 0;
+}
+
+static void print_change(struct context *context, const json_t *change)
+{
+	const json_t *trial = json_object_get(change, "trial");
+	char *before = json_display(json_object_get(change, "before"));
+	char *state = json_display(json_object_get(trial, "state"));
+	char *line = trial_line(trial);
+	char now[64];
+
+	format_time((int64_t)time(NULL) * 1000000, now, sizeof(now));
+	print_toned(stdout, context->colours, TONE_FAINT, now);
+	printf("  Trial %lld: ", (long long)json_whole(trial, "id", 0));
+	if (*before)
+		printf("%s -> ", before);
+	print_toned(stdout, context->colours, tone_of_word(state), state);
+	if (has_ended(trial)) {
+		fputs("  ", stdout);
+		print_toned(stdout, context->colours, tone_of_word(json_text(trial, "outcome")),
+			    strchr(line, ':') + 2);
+	}
+	putchar('\n');
+	fflush(stdout);
+	free(before);
+	free(state);
+	free(line);
+}
+
+static int take_changes(struct context *context, uint64_t id)
+{
+	for (;;) {
+		struct trials_message *message;
+		struct trials_error error;
+		const char *event;
+		bool last = false;
+		int r;
+
+		r = trials_next(context->connection, -1, &message, &error);
+		if (r < 0)
+			return context_fail(context, r, &error);
+		event = trials_message_event(message);
+		if (event && strcmp(event, "state") == 0) {
+			json_t *change = need_memory(json_from_message(message));
+
+			if (context->json)
+				context_print(context, change);
+			else
+				print_change(context, change);
+			last = id && has_ended(json_object_get(change, "trial"));
+			json_decref(change);
+		}
+		trials_message_free(message);
+		if (last || ferror(stdout))
+			return 0;
+	}
+}
+
+/* Asked after the watch began, so that an end between the two is seen by one of them. */
+static int ended_already(struct context *context, uint64_t id, bool *ret_ended)
+{
+	json_t *change, *trial;
+	int r;
+
+	r = context_call(context, "show", id_arguments(id), &trial);
+	if (r)
+		return r;
+	*ret_ended = has_ended(trial);
+	if (*ret_ended) {
+		change = need_memory(json_pack("{s:O}", "trial", trial));
+		if (context->json)
+			context_print(context, change);
+		else
+			print_change(context, change);
+		json_decref(change);
+	}
+	json_decref(trial);
+	return 0;
+}
+
+static int run(struct context *context, const struct arguments *arguments)
+{
+	struct trials_error error;
+	json_t *request = NULL;
+	bool ended = false;
+	uint64_t id = 0;
+	int r;
+
+	if (arguments->operand_count) {
+		r = parse_trial_id(arguments->operands[0], &id, &error);
+		if (r < 0)
+			return context_fail(context, r, &error);
+		request = id_arguments(id);
+	}
+	r = context_call(context, "watch", request, NULL);
+	if (!r && id)
+		r = ended_already(context, id, &ended);
+	if (r || ended)
+		return r;
+	return take_changes(context, id);
+}
+
+const struct command command_watch = {
+	.name = "watch",
+	.summary = "state changes of all Trials as they come, or of one until its end",
+	.synopsis = "[ID]",
+	.operands = OPERANDS_OPTIONAL_ID,
+	.run = run,
+};

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "help.h"
+#include "neutralise.h"
+
+static void print_option(FILE *file, const struct option *option)
+{
+	char letter[8] = "    ";
+	size_t width;
+
+	if (option->letter)
+		snprintf(letter, sizeof(letter), "-%c, ", option->letter);
+	width = 8 + strlen(option->name);
+	fprintf(file, "  %s--%s", letter, option->name);
+	if (option->argument) {
+		fprintf(file, " %s", option->argument);
+		width += 1 + strlen(option->argument);
+	}
+	if (width > 28)
+		fprintf(file, "\n%*s", 30, "");
+	else
+		fprintf(file, "%*s", (int)(30 - width), "");
+	fprintf(file, "%s%s\n", option->help, option->repeatable ? " (repeatable)" : "");
+	if (option->words)
+		fprintf(file, "%*sone of: %.*s\n", 30, "", (int)strlen(option->words) - 1,
+			option->words);
+}
+
+static void print_options(FILE *file, const char *title, const struct option *options)
+{
+	if (!options || !options->name)
+		return;
+	fprintf(file, "\n%s:\n", title);
+	for (; options->name; options++)
+		print_option(file, options);
+}
+
+void help_program(FILE *file)
+{
+	fputs("usage: trialctl [--socket PATH] COMMAND [OPTIONS] ...\n\nCommands:\n", file);
+	for (const struct command *const *command = commands; *command; command++)
+		fprintf(file, "  %-10s %s\n", (*command)->name, (*command)->summary);
+	print_options(file, "Options of every command", global_options);
+	fputs("\ntrialctl help COMMAND tells more of a command; so does trialctl(1).\n", file);
+}
+
+void help_command(FILE *file, const struct command *command)
+{
+	fprintf(file, "usage: trialctl %s%s%s%s\n\n%s\n", command->name,
+		command->options ? " [OPTIONS]" : "", *command->synopsis ? " " : "",
+		command->synopsis, command->summary);
+	print_options(file, "Options", command->options);
+	print_options(file, "Options of every command", global_options);
+}
+
+static void list_options(FILE *file, const char *command, const struct option *option)
+{
+	static const char *const completions[] = {
+		[COMPLETE_NOTHING] = "",
+		[COMPLETE_FILE] = "file",
+		[COMPLETE_FOLDER] = "folder",
+	};
+
+	for (; option && option->name; option++) {
+		fprintf(file, "%s\t--%s\t%s%c\t%s\t%s\t%.*s\t%s\n", command, option->name,
+			option->letter ? "-" : "", option->letter ? option->letter : ' ',
+			option->argument ? option->argument : "",
+			option->words ? "words" : completions[option->completion],
+			option->words ? (int)strlen(option->words) - 1 : 0,
+			option->words ? option->words : "", option->help);
+	}
+}
+
+void help_options(FILE *file)
+{
+	static const char *const operands[] = {
+		[OPERANDS_NONE] = "",	       [OPERANDS_ID] = "id",
+		[OPERANDS_OPTIONAL_ID] = "id", [OPERANDS_IDS] = "id",
+		[OPERANDS_COMMAND] = "command", [OPERANDS_VERB] = "verb",
+	};
+
+	list_options(file, "-", global_options);
+	for (const struct command *const *command = commands; *command; command++) {
+		fprintf(file, "%s\t\t\t%s\t\t\t%s\n", (*command)->name,
+			operands[(*command)->operands], (*command)->summary);
+		list_options(file, (*command)->name, (*command)->options);
+	}
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "exit_code.h"
+#include "input.h"
+#include "json.h"
+
+bool input_is_private(const char *name)
+{
+	static const char *const ours[] = {"/dev/fd/", "/dev/stdin", "/proc/self/", "/proc/thread-"};
+	struct stat status;
+
+	if (strcmp(name, "-") == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (strncmp(name, ours[i], strlen(ours[i])) == 0)
+			return true;
+	return stat(name, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+/* Up to one byte more than max, which tells that it is too long. */
+static int read_up_to(int fd, size_t max, char **ret_bytes, size_t *ret_size)
+{
+	size_t capacity = 65536, size = 0;
+	char *bytes = need_memory(malloc(capacity));
+
+	while (size <= max) {
+		ssize_t got;
+
+		if (size == capacity) {
+			capacity *= 2;
+			bytes = need_memory(realloc(bytes, capacity));
+		}
+		got = read(fd, bytes + size, capacity - size);
+		if (got == 0)
+			break;
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0) {
+			int number = errno;
+
+			free(bytes);
+			return -number;
+		}
+		size += (size_t)got;
+	}
+	*ret_bytes = bytes;
+	*ret_size = size;
+	return 0;
+}
+
+int input_read(const struct context *context, const char *option, const char *name, size_t max,
+	       char **ret_bytes, size_t *ret_size)
+{
+	bool standard = strcmp(name, "-") == 0;
+	int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int r;
+
+	if (fd < 0)
+		return context_refuse(context, EXIT_NO_INPUT, NULL, "--%s: cannot open %s: %s",
+				      option, name, strerror(errno));
+	r = read_up_to(fd, max, ret_bytes, ret_size);
+	if (!standard)
+		close(fd);
+	if (r < 0)
+		return context_refuse(context, EXIT_NO_INPUT, NULL, "--%s: cannot read %s: %s",
+				      option, standard ? "standard input" : name, strerror(-r));
+	if (*ret_size > max) {
+		free(*ret_bytes);
+		return context_refuse(context, EXIT_USED_WRONG,
+				      strcmp(option, "prompt-file") == 0
+					      ? "put it into a file: --prompt-file FILE"
+					      : NULL,
+				      "--%s: %s holds more than %zu bytes", option,
+				      standard ? "standard input" : name, max);
+	}
+	return 0;
+}

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bind.h"
+#include "command.h"
+#include "exit_code.h"
+#include "input.h"
+#include "json.h"
+#include "proto/protocol.h"
+#include "proto/quantity.h"
+#include "spec.h"
+
+/*
+ * From options to the arguments of a launch.
+ *
+ * A table says for each option which key it sets and how its text is read; what does not fit a
+ * row (prompt, repository, bind) has a function. Values are written over what --spec brought,
+ * and at the end the whole is decoded by the protocol's own tables: those know every type and
+ * limit, so they are not repeated here.
+ */
+
+#define WORD_(name, doc) #name " "
+#define SPEC_BYTES_MAX (4u * 1024u * 1024u) /* base64 and blanks make it larger than a frame */
+
+const struct option spec_options[] = {
+	{"repository", 0, "DIR[:ro|:rw]", NULL, COMPLETE_FOLDER, false,
+	 "the prepared repository; its mode: rw for a trial, ro for a grader unless told"},
+	{"share-repository", 0, NULL, NULL, COMPLETE_NOTHING, false,
+	 "do not wait for other Trials that write to it"},
+	{"cwd", 0, "DIR", NULL, COMPLETE_FOLDER, false,
+	 "working directory (default: the repository)"},
+	{"role", 0, "ROLE", PROTOCOL_ROLES(WORD_), COMPLETE_NOTHING, false,
+	 "trial (default), or grader, which judges a result"},
+	{"build", 0, "DIR", NULL, COMPLETE_FOLDER, false, "build folder, bound read-only"},
+	{"skills", 0, "DIR", NULL, COMPLETE_FOLDER, false, "skills folder, bound read-only"},
+	{"bind", 0, "SRC[:DST][:ro|rw][:optional]", NULL, COMPLETE_FILE, true,
+	 "a further path of the host, read-only unless rw; \\: is a colon of a name"},
+	{"env", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a variable to set"},
+	{"network", 0, "NETWORK", PROTOCOL_NETWORKS(WORD_), COMPLETE_NOTHING, false,
+	 "none (default), or host, which the outcome tells"},
+	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false, "its standard input, then end-of-file"},
+	{"prompt-file", 0, "FILE", NULL, COMPLETE_FILE, false,
+	 "the same from a file; - reads standard input"},
+	{"wall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time, suspend excluded"},
+	{"grace", 0, "TIME", NULL, COMPLETE_NOTHING, false, "from TERM to the end (default 10s)"},
+	{"memory", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "most memory, tmpfs included"},
+	{"swap", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "most swap"},
+	{"tasks", 0, "N", NULL, COMPLETE_NOTHING, false, "most processes and threads"},
+	{"cpu", 0, "PERCENT", NULL, COMPLETE_NOTHING, false,
+	 "processor time; 100% is one processor"},
+	{"tmp", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "size of /tmp"},
+	{"home", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "size of the fresh home"},
+	{"output", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "bytes kept of stdout, and of stderr"},
+	{"label", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a name of yours for list"},
+	{"key", 0, "KEY", NULL, COMPLETE_NOTHING, false,
+	 "same key and same launch: the same Trial, never a second one"},
+	{"priority", 0, "N", NULL, COMPLETE_NOTHING, false, "-1000 to 1000; higher runs first"},
+	{"spec", 0, "FILE", NULL, COMPLETE_FILE, false,
+	 "a launch as JSON, which options change and add to; - reads standard input"},
+	{"print-spec", 0, NULL, NULL, COMPLETE_NOTHING, false,
+	 "print the launch as JSON and do nothing"},
+	{"wait", 0, NULL, NULL, COMPLETE_NOTHING, false,
+	 "stay until it has ended and exit as it did; Ctrl-C cancels it"},
+	{"follow", 'f', NULL, NULL, COMPLETE_NOTHING, false,
+	 "pass its output on as it comes; with --wait understood"},
+	{0},
+};
+
+enum reading {
+	READ_SPECIAL,
+	READ_FLAG,
+	READ_TEXT,
+	READ_PATH,
+	READ_SIZE,
+	READ_TIME,
+	READ_COUNT,
+	READ_PERCENT,
+	READ_INTEGER,
+	READ_PAIR,
+};
+
+static const struct reader {
+	const char *option;
+	enum reading reading;
+	const char *group; /* the inner map the key stands in, or NULL */
+	const char *key;
+} readers[] = {
+	{"share-repository", READ_FLAG, NULL, "share_repository"},
+	{"cwd", READ_PATH, NULL, "cwd"},
+	{"role", READ_TEXT, NULL, "role"},
+	{"build", READ_PATH, NULL, "build"},
+	{"skills", READ_PATH, NULL, "skills"},
+	{"env", READ_PAIR, "environment", NULL},
+	{"network", READ_TEXT, NULL, "network"},
+	{"wall", READ_TIME, "limits", "wall_seconds"},
+	{"grace", READ_TIME, NULL, "grace_seconds"},
+	{"memory", READ_SIZE, "limits", "memory"},
+	{"swap", READ_SIZE, "limits", "swap"},
+	{"tasks", READ_COUNT, "limits", "tasks"},
+	{"cpu", READ_PERCENT, "limits", "cpu"},
+	{"tmp", READ_SIZE, "limits", "tmp"},
+	{"home", READ_SIZE, "limits", "home"},
+	{"output", READ_SIZE, "limits", "output"},
+	{"label", READ_PAIR, "labels", NULL},
+	{"key", READ_TEXT, NULL, "key"},
+	{"priority", READ_INTEGER, NULL, "priority"},
+};
+
+/* The inner map or list of that name, made when it is not there. NULL: it is something else. */
+static json_t *inner(json_t *object, const char *key, json_type type)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (!value) {
+		value = need_memory(type == JSON_ARRAY ? json_array() : json_object());
+		json_object_set_new(object, key, value);
+	}
+	return json_typeof(value) == type ? value : NULL;
+}
+
+static json_t *bytes_value(const char *bytes)
+{
+	return need_memory(json_from_bytes(bytes, strlen(bytes)));
+}
+
+static int bad_number(struct trials_error *ret_error, const struct option *option,
+		      const char *value, int number)
+{
+	static const struct {
+		const char *argument;
+		const char *takes;
+	} examples[] = {
+		{"SIZE", "a size like 4G, 512M or a number of bytes, at most 1024T"},
+		{"TIME", "a time like 90, 90s, 1.5h or \"2h 30min\", at most 365d"},
+		{"PERCENT", "a percentage like 50% or 400%"},
+		{"N", "a whole number"},
+	};
+	const char *takes = "something else";
+
+	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+		if (strcmp(examples[i].argument, option->argument) == 0)
+			takes = examples[i].takes;
+	return usage_error(ret_error, NULL, "--%s takes %s; \"%s\" is %s", option->name, takes,
+			   value, number == -ERANGE ? "too large" : "not that");
+}
+
+static int read_integer(const char *text, uint64_t max, int64_t *ret_value)
+{
+	uint64_t magnitude;
+	bool negative = *text == '-';
+	int r = parse_unsigned(text + negative, max, &magnitude);
+
+	*ret_value = r < 0 ? 0 : negative ? -(int64_t)magnitude : (int64_t)magnitude;
+	return r;
+}
+
+static int read_value(const struct reader *reader, const struct option *option, const char *value,
+		      json_t **ret_value, struct trials_error *ret_error)
+{
+	uint64_t whole = 0;
+	int64_t number;
+	double seconds = 0;
+	char *path;
+	int r = 0;
+
+	switch (reader->reading) {
+	case READ_PATH:
+		r = path_absolute(value, &path);
+		if (r < 0)
+			return usage_error(ret_error, NULL, "--%s: %s", option->name,
+					   r == -EINVAL ? "the path is empty" : strerror(-r));
+		*ret_value = bytes_value(path);
+		free(path);
+		return 0;
+	case READ_SIZE:
+		r = quantity_size(value, &whole);
+		break;
+	case READ_COUNT:
+		r = parse_unsigned(value, INT64_MAX, &whole);
+		break;
+	case READ_PERCENT:
+		r = quantity_percent(value, &whole);
+		break;
+	case READ_TIME:
+		r = quantity_time(value, &seconds);
+		break;
+	case READ_INTEGER:
+		r = read_integer(value, INT64_MAX, &number);
+		whole = (uint64_t)number;
+		break;
+	case READ_FLAG:
+		*ret_value = json_true();
+		return 0;
+	default:
+		*ret_value = bytes_value(value);
+		return 0;
+	}
+	if (r < 0)
+		return bad_number(ret_error, option, value, r);
+	*ret_value = need_memory(reader->reading == READ_TIME ? json_real(seconds)
+							       : json_integer((json_int_t)whole));
+	return 0;
+}
+
+static int set_pair(json_t *map, const struct option *option, const char *value,
+		    struct trials_error *ret_error)
+{
+	size_t length = strcspn(value, "=");
+	char *name;
+
+	if (!length || !value[length])
+		return usage_error(ret_error, NULL, "--%s takes NAME=VALUE, not \"%s\"",
+				   option->name, value);
+	name = need_memory(strndup(value, length));
+	if (json_object_set_new(map, name, bytes_value(value + length + 1)) < 0) {
+		free(name);
+		return usage_error(ret_error, NULL, "--%s: the name is not UTF-8: \"%s\"",
+				   option->name, value);
+	}
+	free(name);
+	return 0;
+}
+
+static int set_from_table(json_t *launch, const struct option *option, const char *value,
+			  struct trials_error *ret_error)
+{
+	const struct reader *reader = readers;
+	json_t *target = launch, *read = NULL;
+	int r;
+
+	while (strcmp(reader->option, option->name) != 0)
+		reader++;
+	if (reader->group)
+		target = inner(launch, reader->group, JSON_OBJECT);
+	/* --spec has something else there: the decoder will say so. */
+	if (!target)
+		return 0;
+	if (reader->reading == READ_PAIR)
+		return set_pair(target, option, value, ret_error);
+	r = read_value(reader, option, value, &read, ret_error);
+	if (r >= 0)
+		json_object_set_new(target, reader->key, read);
+	return r;
+}
+
+static int set_repository(json_t *launch, const char *value, struct trials_error *ret_error)
+{
+	const char *mode;
+	char *path;
+	int r;
+
+	r = parse_repository(value, &path, &mode, ret_error);
+	if (r < 0)
+		return r;
+	json_object_set_new(launch, "repository", bytes_value(path));
+	free(path);
+	if (mode)
+		json_object_set_new(launch, "repository_mode", json_string(mode));
+	else
+		json_object_del(launch, "repository_mode");
+	return 0;
+}
+
+static int add_bind(json_t *launch, const char *value, struct trials_error *ret_error)
+{
+	json_t *binds = inner(launch, "binds", JSON_ARRAY);
+	json_t *bind;
+	int r;
+
+	r = parse_bind(value, &bind, ret_error);
+	if (r < 0)
+		return r;
+	if (binds)
+		json_array_append_new(binds, bind);
+	else
+		json_decref(bind);
+	return 0;
+}
+
+static int set_option(json_t *launch, const struct given *given, struct trials_error *ret_error)
+{
+	const char *name = given->option->name;
+
+	if (strcmp(name, "repository") == 0)
+		return set_repository(launch, given->value, ret_error);
+	if (strcmp(name, "bind") == 0)
+		return add_bind(launch, given->value, ret_error);
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
+		if (strcmp(readers[i].option, name) == 0)
+			return set_from_table(launch, given->option, given->value, ret_error);
+	return 0;
+}
+
+/* The paths of --spec follow the rule of options: relative ones start at the current folder. */
+static void make_absolute(json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+	char *bytes, *path;
+	size_t size;
+
+	if (!value || json_to_bytes(value, &bytes, &size) < 0)
+		return;
+	/* What holds a NUL or is empty is left for the decoder to refuse. */
+	if (strlen(bytes) == size && path_absolute(bytes, &path) >= 0) {
+		json_object_set_new(object, key, bytes_value(path));
+		free(path);
+	}
+	free(bytes);
+}
+
+static int read_spec(struct context *context, const char *name, json_t **ret_launch)
+{
+	static const char *const paths[] = {"repository", "cwd", "build", "skills", "prompt_file"};
+	json_error_t json_error;
+	json_t *launch, *bind;
+	char *text;
+	size_t size, i;
+	int r;
+
+	r = input_read(context, "spec", name, SPEC_BYTES_MAX, &text, &size);
+	if (r)
+		return r;
+	launch = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json_error);
+	free(text);
+	if (!launch)
+		return context_refuse(context, EXIT_USED_WRONG, NULL,
+				      "--spec %s: not JSON: line %d, column %d: %s", name,
+				      json_error.line, json_error.column, json_error.text);
+	if (!json_is_object(launch)) {
+		json_decref(launch);
+		return context_refuse(context, EXIT_USED_WRONG, NULL,
+				      "--spec %s: takes one JSON object", name);
+	}
+	for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		make_absolute(launch, paths[i]);
+	json_array_foreach(json_object_get(launch, "binds"), i, bind) make_absolute(bind, "source");
+	*ret_launch = launch;
+	return 0;
+}
+
+static int set_prompt(struct context *context, const struct arguments *arguments, json_t *launch)
+{
+	const char *prompt = arguments_value(arguments, "prompt");
+	const char *file = arguments_value(arguments, "prompt-file");
+	const char *spec = arguments_value(arguments, "spec");
+	char *text, *path;
+	size_t size;
+	int r;
+
+	if (prompt && file)
+		return context_refuse(context, EXIT_USED_WRONG, NULL,
+				      "--prompt and --prompt-file exclude each other");
+	if (file && spec && strcmp(file, "-") == 0 && strcmp(spec, "-") == 0)
+		return context_refuse(context, EXIT_USED_WRONG, NULL,
+				      "--spec and --prompt-file cannot both be standard input");
+	if (prompt || file) {
+		json_object_del(launch, "prompt");
+		json_object_del(launch, "prompt_file");
+	}
+	if (prompt)
+		json_object_set_new(launch, "prompt", bytes_value(prompt));
+	if (!file)
+		return 0;
+	if (!input_is_private(file)) {
+		r = path_absolute(file, &path);
+		if (r < 0)
+			return context_refuse(context, EXIT_USED_WRONG, NULL, "--prompt-file: %s",
+					      r == -EINVAL ? "the path is empty" : strerror(-r));
+		json_object_set_new(launch, "prompt_file", bytes_value(path));
+		free(path);
+		return 0;
+	}
+	r = input_read(context, "prompt-file", file, PROMPT_INLINE_BYTES_MAX, &text, &size);
+	if (r)
+		return r;
+	json_object_set_new(launch, "prompt", need_memory(json_from_bytes(text, size)));
+	free(text);
+	return 0;
+}
+
+static int fill(struct context *context, const struct arguments *arguments, json_t *launch)
+{
+	struct trials_error error;
+	json_t *command;
+	int r;
+
+	for (size_t i = 0; i < arguments->given_count; i++) {
+		r = set_option(launch, &arguments->given[i], &error);
+		if (r < 0)
+			return context_fail(context, r, &error);
+	}
+	r = set_prompt(context, arguments, launch);
+	if (r)
+		return r;
+	if (arguments->operand_count) {
+		command = need_memory(json_array());
+		for (size_t i = 0; i < arguments->operand_count; i++)
+			json_array_append_new(command, bytes_value(arguments->operands[i]));
+		json_object_set_new(launch, "command", command);
+	}
+	if (!json_object_get(launch, "command"))
+		return context_refuse(context, EXIT_USED_WRONG, "trialctl help launch",
+				      "COMMAND is missing: what is the Trial to run?");
+	if (json_flag(launch, "share_repository") && !json_object_get(launch, "repository"))
+		context_warn(context, "--share-repository has no effect without --repository");
+	return 0;
+}
+
+int spec_make(struct context *context, const struct arguments *arguments, json_t **ret_launch)
+{
+	const char *spec = arguments_value(arguments, "spec");
+	struct trials_message *checked;
+	struct trials_error error;
+	json_t *launch = NULL;
+	int r = 0;
+
+	if (spec)
+		r = read_spec(context, spec, &launch);
+	else
+		launch = need_memory(json_object());
+	if (!r)
+		r = fill(context, arguments, launch);
+	if (!r) {
+		r = arguments_from_json("launch", launch, &checked, &error);
+		if (r < 0) {
+			r = context_fail(context, r, &error);
+		} else {
+			*ret_launch = need_memory(json_from_message(checked));
+			trials_message_free(checked);
+		}
+	}
+	json_decref(launch);
+	return r;
+}

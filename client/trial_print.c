@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "print.h"
+#include "proto/quantity.h"
+#include "trial_print.h"
+
+static void field(const json_t *trial, const char *key, const char *name)
+{
+	char *value = json_display(json_object_get(trial, key));
+
+	print_field(stdout, name, value);
+	free(value);
+}
+
+static void field_time(const json_t *trial, const char *key, const char *name)
+{
+	int64_t microseconds = json_whole(trial, key, -1);
+	char buffer[64];
+
+	if (microseconds >= 0)
+		print_field(stdout, name, format_time(microseconds, buffer, sizeof(buffer)));
+}
+
+static void field_seconds(const json_t *trial, const char *key, const char *name)
+{
+	double seconds = json_float(trial, key, -1);
+	char buffer[64];
+
+	if (seconds >= 0)
+		print_field(stdout, name, quantity_format_time(seconds, buffer, sizeof(buffer)));
+}
+
+static void field_size(const json_t *trial, const char *key, const char *name)
+{
+	int64_t bytes = json_whole(trial, key, -1);
+	char buffer[64];
+
+	if (bytes >= 0)
+		print_field(stdout, name,
+			    quantity_format_size((uint64_t)bytes, buffer, sizeof(buffer)));
+}
+
+static void field_word(const struct context *context, const json_t *trial, const char *key)
+{
+	const char *word = json_text(trial, key);
+	char *shown;
+
+	if (!word)
+		return;
+	shown = json_display(json_object_get(trial, key));
+	printf("%s:%*s ", key, (int)(16 - strlen(key)), "");
+	print_toned(stdout, context->colours, tone_of_word(word), shown);
+	putchar('\n');
+	free(shown);
+}
+
+char *trial_end(const json_t *trial)
+{
+	int64_t code = json_whole(trial, "exit_code", -1);
+	int64_t number = json_whole(trial, "exit_signal", -1);
+	const char *name = number > 0 && number <= 128 ? sigabbrev_np((int)number) : NULL;
+	char *text = NULL;
+	int r;
+
+	if (number > 0 && name)
+		r = asprintf(&text, "signal %lld (%s)", (long long)number, name);
+	else if (number > 0)
+		r = asprintf(&text, "signal %lld", (long long)number);
+	else if (code >= 0)
+		r = asprintf(&text, "exit code %lld", (long long)code);
+	else
+		r = asprintf(&text, "%s", "");
+	return need_memory(r < 0 ? NULL : text);
+}
+
+char *trial_line(const json_t *trial)
+{
+	const char *key = json_text(trial, "outcome") ? "outcome" : "state";
+	char *word = json_display(json_object_get(trial, key));
+	double seconds = json_float(trial, "wall_seconds", -1);
+	char *end = trial_end(trial);
+	char duration[64] = "";
+	char *line = NULL;
+
+	if (seconds >= 0)
+		quantity_format_time(seconds, duration, sizeof(duration));
+	if (asprintf(&line, "Trial %lld: %s%s%s%s%s", (long long)json_whole(trial, "id", 0), word,
+		     *end ? ", " : "", end, *duration ? ", " : "", duration) < 0)
+		line = NULL;
+	free(end);
+	free(word);
+	return need_memory(line);
+}
+
+void trial_report(const struct context *context, const json_t *trial)
+{
+	static const char *const keys[] = {"cause", "message", "hint"};
+	const char *outcome = json_text(trial, "outcome");
+	char *line;
+
+	if (outcome && strcmp(outcome, "delivered") == 0)
+		return;
+	line = trial_line(trial);
+	print_toned(stderr, context->error_colours, tone_of_word(outcome), line);
+	fputc('\n', stderr);
+	free(line);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		char *value = json_display(json_object_get(trial, keys[i]));
+
+		if (*value)
+			fprintf(stderr, "%s: %s\n", keys[i], value);
+		free(value);
+	}
+}
+
+static void format_limit(const char *name, double value, char *buffer, size_t size)
+{
+	static const char *const bytes[] = {"memory", "swap", "tmp", "home", "output"};
+
+	for (size_t i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+		if (strcmp(name, bytes[i]) == 0) {
+			quantity_format_size((uint64_t)value, buffer, size);
+			return;
+		}
+	}
+	if (strstr(name, "_seconds"))
+		quantity_format_time(value, buffer, size);
+	else if (strcmp(name, "cpu") == 0)
+		snprintf(buffer, size, "%.0f%%", value);
+	else
+		snprintf(buffer, size, "%.0f", value);
+}
+
+static void print_limits(const struct context *context, const json_t *limits)
+{
+	static const char *const titles[] = {"limit", "value", "enforced", "from"};
+	struct table *table;
+	json_t *limit;
+	size_t i;
+
+	if (!json_array_size(limits))
+		return;
+	table = table_new(titles, 4);
+	json_array_foreach(limits, i, limit)
+	{
+		bool enforced = json_flag(limit, "enforced");
+		char *name = json_display(json_object_get(limit, "name"));
+		enum tone tones[] = {TONE_PLAIN, TONE_PLAIN, enforced ? TONE_GOOD : TONE_ODD,
+				     TONE_FAINT};
+		char value[64];
+
+		format_limit(name, json_float(limit, "asked", 0), value, sizeof(value));
+		table_add(table,
+			  (const char *const[]){name, value, enforced ? "yes" : "no",
+						json_flag(limit, "by_default") ? "default"
+									       : "asked"},
+			  tones);
+		free(name);
+	}
+	putchar('\n');
+	table_print(table, stdout, context->colours, 0);
+	table_free(table);
+}
+
+static void print_logs(const struct context *context, const json_t *logs)
+{
+	static const char *const titles[] = {"log", "bytes", "kept", "file"};
+	struct table *table;
+	json_t *log;
+	size_t i;
+
+	if (!json_array_size(logs))
+		return;
+	table = table_new(titles, 4);
+	json_array_foreach(logs, i, log)
+	{
+		char *stream = json_display(json_object_get(log, "stream"));
+		char *bytes = json_display(json_object_get(log, "bytes"));
+		char *kept = json_display(json_object_get(log, "kept"));
+		char *path = json_display(json_object_get(log, "path"));
+
+		table_add(table, (const char *const[]){stream, bytes, kept, path}, NULL);
+		free(stream);
+		free(bytes);
+		free(kept);
+		free(path);
+	}
+	putchar('\n');
+	table_print(table, stdout, context->colours, 0);
+	table_free(table);
+}
+
+/* Facts that are true, by name: "own_user, own_mount, …", and what is missing after them. */
+static void print_boundary(const json_t *boundary)
+{
+	const char *key;
+	json_t *value;
+	bool first = true;
+
+	if (!json_object_size(boundary))
+		return;
+	printf("boundary:         ");
+	json_object_foreach((json_t *)boundary, key, value)
+	{
+		const char *name = strncmp(key, "own_", 4) == 0 ? key + 4 : key;
+
+		if (json_is_integer(value))
+			printf("%s%s %lld", first ? "" : ", ", name,
+			       (long long)json_integer_value(value));
+		else
+			printf("%s%s%s", first ? "" : ", ", json_is_true(value) ? "" : "NOT ", name);
+		first = false;
+	}
+	putchar('\n');
+}
+
+static void print_command(const json_t *trial)
+{
+	char *command = json_display_command(json_object_get(trial, "command"));
+	char *labels = json_display_pairs(json_object_get(trial, "labels"));
+
+	print_field(stdout, "command", command);
+	field(trial, "repository", "repository");
+	field(trial, "repository_mode", "mode");
+	field(trial, "cwd", "cwd");
+	field(trial, "network", "network");
+	field(trial, "backend", "backend");
+	field(trial, "unit", "unit");
+	print_field(stdout, "labels", labels);
+	field(trial, "key", "key");
+	if (json_whole(trial, "priority", 0))
+		field(trial, "priority", "priority");
+	free(command);
+	free(labels);
+}
+
+static void print_counters(const json_t *trial)
+{
+	field_time(trial, "submitted_at", "submitted");
+	field_time(trial, "started_at", "started");
+	field_time(trial, "ended_at", "ended");
+	field_seconds(trial, "wall_seconds", "wall time");
+	field_seconds(trial, "boot_seconds", "with suspend");
+	field_seconds(trial, "cpu_seconds", "cpu time");
+	field_seconds(trial, "cpu_user_seconds", "  user");
+	field_seconds(trial, "cpu_system_seconds", "  system");
+	field_size(trial, "memory_peak", "memory peak");
+	field(trial, "tasks_peak", "tasks peak");
+	field_size(trial, "io_read_bytes", "read");
+	field_size(trial, "io_write_bytes", "written");
+	if (json_whole(trial, "oom_kills", 0))
+		field(trial, "oom_kills", "oom kills");
+	if (json_whole(trial, "task_limit_hits", 0))
+		field(trial, "task_limit_hits", "forks refused");
+}
+
+static void print_list(const json_t *list, const char *name)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		char *text = json_display(item);
+
+		print_field(stdout, name, text);
+		free(text);
+	}
+}
+
+/* The sandbox's arguments: an option and its values to a line, so that it can be read. */
+static void print_plan(const json_t *plan)
+{
+	json_t *item;
+	size_t i;
+
+	if (!json_array_size(plan))
+		return;
+	puts("\nplan:");
+	json_array_foreach(plan, i, item)
+	{
+		json_t *alone = need_memory(json_array());
+		char *word;
+
+		json_array_append(alone, item);
+		word = json_display_command(alone);
+		if (i == 0 || strncmp(word, "--", 2) == 0)
+			printf("%s  %s", i == 0 ? "" : "\n", word);
+		else
+			printf(" %s", word);
+		free(word);
+		json_decref(alone);
+	}
+	putchar('\n');
+}
+
+void trial_print(const struct context *context, const json_t *trial)
+{
+	char *end = trial_end(trial);
+
+	field(trial, "id", "id");
+	field(trial, "uuid", "uuid");
+	field_word(context, trial, "state");
+	field_word(context, trial, "outcome");
+	field(trial, "cause", "cause");
+	print_field(stdout, "end", end);
+	field(trial, "ended_by", "ended by");
+	field(trial, "message", "message");
+	field(trial, "hint", "hint");
+	field(trial, "canceled_by", "canceled by");
+	field(trial, "position", "position");
+	field(trial, "waits_for", "waits for");
+	field(trial, "role", "role");
+	print_command(trial);
+	print_counters(trial);
+	print_boundary(json_object_get(trial, "boundary"));
+	print_list(json_object_get(trial, "notes"), "note");
+	field(trial, "folder", "folder");
+	field(trial, "plan_digest", "plan digest");
+	print_limits(context, json_object_get(trial, "limits"));
+	print_logs(context, json_object_get(trial, "logs"));
+	print_plan(json_object_get(trial, "plan"));
+	free(end);
+}

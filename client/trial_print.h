@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include <jansson.h>
+
+#include "context.h"
+
+/* A Trial's JSON object, for people. */
+
+/* "exit code 3", "signal 9 (KILL)", or "". The caller's to free(). */
+char *trial_end(const json_t *trial);
+
+/* "Trial 12: failed, exit code 3, 1.5s", neutralised. The caller's to free(). */
+char *trial_line(const json_t *trial);
+
+/*
+ * On stderr, for every outcome but delivered: the outcome, and cause, message and hint where
+ * there are any. Nothing for delivered.
+ */
+void trial_report(const struct context *context, const json_t *trial);
+
+/* All of it on stdout. */
+void trial_print(const struct context *context, const json_t *trial);

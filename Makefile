@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: MIT
+#
+# trialsd: one plain GNU makefile. `make help` lists what it can do.
+#
+# New .c files in the folders below are picked up by themselves. Everything is built under build/.
+#
+#   CC=gcc|clang               the compiler
+#   CFLAGS, CPPFLAGS, LDFLAGS  yours; what the project needs is added to them
+#   V=1                        show the commands
+#   WERROR=1                   warnings are errors
+#   SANITIZE=address,undefined builds under build/asan; SANITIZE=thread under build/tsan
+#   BUILD=DIR                  another build folder, below this one
+#   PREFIX, DESTDIR            where install puts things (default /usr/local)
+
+VERSION := 0.1
+SOVERSION := 0
+
+MAKEFLAGS += --no-builtin-rules --no-builtin-variables
+.SUFFIXES:
+.DELETE_ON_ERROR:
+
+# --- Tools and flags ------------------------------------------------------------------------------
+
+ifeq ($(filter-out undefined default,$(origin CC)),)
+CC := gcc
+endif
+AR := ar
+LD := ld
+OBJCOPY := objcopy
+PKG_CONFIG ?= pkg-config
+CLANG_FORMAT ?= clang-format
+
+SANITIZE ?=
+BUILD ?= build$(if $(SANITIZE),/$(if $(findstring thread,$(SANITIZE)),tsan,asan))
+B := $(patsubst %/,%,$(BUILD))
+
+PREFIX ?= /usr/local
+BINDIR ?= $(PREFIX)/bin
+LIBDIR ?= $(PREFIX)/lib
+LIBEXECDIR ?= $(PREFIX)/lib/trialsd
+INCLUDEDIR ?= $(PREFIX)/include
+MANDIR ?= $(PREFIX)/share/man
+UNITDIR ?= $(PREFIX)/lib/systemd/user
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
+BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
+ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
+FISHCOMPDIR ?= $(PREFIX)/share/fish/vendor_completions.d
+
+# What a variable needs a program for is asked once, when it is first used, so that `make help` or
+# `make clean` work without any of the libraries.
+once = $(eval $1 := $(shell $2))$($1)
+
+MACHINE = $(call once,MACHINE,$(CC) -dumpmachine 2>/dev/null)
+# msgpack-c calls its C library `msgpack` up to version 4, `msgpack-c` from 5 on.
+MSGPACK = $(call once,MSGPACK,$(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || echo msgpack)
+PACKAGES = libuv $(MSGPACK) libsystemd sqlite3 jansson libseccomp inih nettle
+PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(PKG_CONFIG) --cflags $(PACKAGES))
+DAEMON_LIBS = $(call once,DAEMON_LIBS,$(PKG_CONFIG) --libs $(PACKAGES))
+CLIENT_LIBS = $(call once,CLIENT_LIBS,$(PKG_CONFIG) --libs $(MSGPACK) jansson)
+WIRE_LIBS = $(call once,WIRE_LIBS,$(PKG_CONFIG) --libs $(MSGPACK))
+CHECK_CFLAGS = $(call once,CHECK_CFLAGS,$(PKG_CONFIG) --cflags check)
+CHECK_LIBS = $(call once,CHECK_LIBS,$(PKG_CONFIG) --libs check)
+
+CFLAGS ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+	-Wvla -Wformat=2 $(if $(filter 1,$(WERROR)),-Werror)
+HARDENING = -fstack-protector-strong \
+	$(if $(filter x86_64-% i%86-%,$(MACHINE)),-fcf-protection -fstack-clash-protection)
+# The sanitizers replace what _FORTIFY_SOURCE checks and dislike it.
+FORTIFY := -U_FORTIFY_SOURCE $(if $(SANITIZE),,-D_FORTIFY_SOURCE=3)
+SANITIZER := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-omit-frame-pointer \
+	$(if $(findstring undefined,$(SANITIZE)),-fno-sanitize-recover=undefined) \
+	$(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer-no-link))
+
+ALL_CPPFLAGS = -I. -Idaemon -D_GNU_SOURCE $(FORTIFY) -DTRIALSD_VERSION='"$(VERSION)"' \
+	-DTRIALSD_LIBEXECDIR='"$(LIBEXECDIR)"' $(PACKAGE_CFLAGS) $(CPPFLAGS)
+ALL_CFLAGS = -std=gnu17 -pthread $(WARNINGS) $(HARDENING) $(CFLAGS)
+ALL_LDFLAGS = -pthread -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed $(LDFLAGS)
+
+# --- What there is to build -----------------------------------------------------------------------
+
+objects = $(patsubst %.c,$(B)/obj/%.o,$1)
+
+proto := $(call objects,$(wildcard proto/*.c))
+client_library := $(call objects,$(wildcard client/lib*.c))
+client_program := $(call objects,$(filter-out client/lib%.c,$(wildcard client/*.c)))
+base := $(call objects,$(wildcard daemon/base/*.c))
+keeper := $(call objects,$(filter-out daemon/keeper/main.c,$(wildcard daemon/keeper/*.c)))
+daemon := $(call objects,$(foreach folder,serve queue plan launch ledger, \
+	$(wildcard daemon/$(folder)/*.c)))
+init := $(call objects,$(wildcard daemon/init/*.c))
+mains := $(call objects,daemon/main.c daemon/keeper/main.c)
+
+# A test program is one file, tests/unit/test_NAME.c, and a fuzz target tests/fuzz/fuzz_NAME.c;
+# make_*.c, protocol_tables.c and what is in the other folders are helper programs; any other file
+# beside them is shared by the programs of all folders.
+test_sources := $(wildcard tests/unit/*.c tests/daemon/*.c tests/sandbox/*.c tests/fuzz/*.c \
+	tests/bench/*.c)
+unit_sources := $(wildcard tests/unit/test_*.c)
+helper_sources := $(wildcard tests/unit/make_*.c tests/unit/protocol_tables.c tests/fuzz/make_*.c \
+	tests/daemon/*.c tests/sandbox/*.c tests/bench/*.c)
+fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
+shared := $(call objects,$(filter-out $(unit_sources) $(helper_sources) $(fuzz_sources) \
+	tests/fuzz/replay.c,$(test_sources)))
+unit_tests := $(unit_sources:%.c=$(B)/%)
+test_helpers := $(helper_sources:%.c=$(B)/%)
+fuzzers := $(fuzz_sources:%.c=$(B)/%)
+test_objects := $(call objects,$(unit_sources) $(helper_sources) $(fuzz_sources) tests/fuzz/replay.c)
+
+all_objects := $(proto) $(client_library) $(client_program) $(base) $(keeper) $(daemon) $(init) \
+	$(mains) $(shared) $(test_objects)
+
+programs := $(B)/trialsd $(B)/trialctl $(B)/trial-keeper $(B)/trials-init
+libraries := $(B)/libtrials.so $(B)/libtrials.a $(B)/libtrials.pc
+
+# --- Targets --------------------------------------------------------------------------------------
+
+.PHONY: all
+all: $(programs) $(libraries) ## every program and library (the default)
+
+.PHONY: help
+help: ## this list
+	@echo 'make TARGET [CC=clang] [WERROR=1] [SANITIZE=address,undefined] [PREFIX=DIR] [DESTDIR=DIR]'
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  %-16s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: demo
+demo: ## install what is missing, build, and show a real Trial and its Grader at work
+	@contrib/install-deps
+	@$(MAKE) --no-print-directory all
+	@tests/as-user --build $(B) --keep $(B)/demo -- tests/demo $(B)
+
+.PHONY: check
+check: ## install what is missing, build, and run all tests
+	@contrib/install-deps
+	@$(MAKE) --no-print-directory tests
+	@tests/as-user --build $(B) --manager -- tests/run --build $(B)
+
+.PHONY: check-unit
+check-unit: tests ## only the unit tests, as the user you are
+	@tests/run --build $(B) unit
+
+.PHONY: check-asan
+check-asan: ## all tests with the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory check SANITIZE=address,undefined
+
+.PHONY: check-includes
+check-includes: ## that #include lines point only downwards
+	@tests/check-includes
+
+.PHONY: check-scripts
+check-scripts: ## shellcheck over every shell script
+	@tests/check-scripts
+
+.PHONY: fuzzers
+fuzzers: $(fuzzers)
+
+.PHONY: fuzz
+fuzz: ## build the fuzz targets with clang and libFuzzer, under build/fuzz
+	@$(MAKE) --no-print-directory CC=clang BUILD=build/fuzz SANITIZE=address,undefined FUZZ=1 fuzzers
+	@echo 'Run one: mkdir -p build/corpus; build/fuzz/tests/fuzz/fuzz_message build/corpus proto/vectors'
+
+.PHONY: check-install
+check-install: all ## that install and uninstall are complete, in a folder of its own
+	@CC='$(CC)' tests/check-install
+
+.PHONY: tests
+tests: all $(unit_tests) $(test_helpers) $(fuzzers) ## build all tests and what they test, run none
+
+.PHONY: bench
+bench: all $(test_helpers) ## the benchmarks
+	@if [ -x tests/bench/run ]; then tests/bench/run $(B); else echo 'There are no benchmarks yet.'; fi
+
+.PHONY: format
+format: ## lay the sources out as .clang-format says
+	@CLANG_FORMAT='$(CLANG_FORMAT)' tests/check-format --fix
+
+.PHONY: format-check
+format-check: ## say which lines are not laid out as .clang-format says
+	@CLANG_FORMAT='$(CLANG_FORMAT)' tests/check-format
+
+.PHONY: vectors
+vectors: $(B)/tests/unit/make_vectors ## write proto/vectors/ again from the tables
+	$< proto/vectors
+
+.PHONY: dict
+dict: $(B)/tests/fuzz/make_dict ## write the fuzz dictionary again from the tables
+	$< > tests/fuzz/trialsd.dict
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build $(if $(filter-out build build/%,$(B)),$(B))
+
+# --- Compiling ------------------------------------------------------------------------------------
+
+# Remembers the commands' flags: a build with others starts anew. It is also where a missing
+# dependency is told in one line, before the first compiler error.
+$(B)/flags: force
+	@command -v $(CC) >/dev/null || { \
+		echo 'trialsd cannot be built: there is no compiler "$(CC)". Run contrib/install-deps' >&2; exit 1; }
+	@command -v $(PKG_CONFIG) >/dev/null || { \
+		echo 'trialsd cannot be built: there is no pkg-config. Run contrib/install-deps' >&2; exit 1; }
+	@missing=; for package in $(PACKAGES) check; do \
+		$(PKG_CONFIG) --exists "$$package" || missing="$$missing $$package"; done; \
+	test -z "$$missing" || { \
+		echo "trialsd cannot be built: not installed:$$missing. Run contrib/install-deps" >&2; exit 1; }
+	@mkdir -p $(@D)
+	@new='$(subst ','\'',$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SANITIZER) $(ALL_LDFLAGS))'; \
+	test "$$new" = "$$(cat $@ 2>/dev/null)" || printf '%s\n' "$$new" > $@
+
+# The same for which files there are: without a file that went, archives are made and linked anew.
+$(B)/files: force
+	@mkdir -p $(@D)
+	@test '$(all_objects)' = "$$(cat $@ 2>/dev/null)" || printf '%s\n' '$(all_objects)' > $@
+
+.PHONY: force
+force:
+
+quiet := $(if $(filter 1,$(V)),,@)
+say = @$(if $(quiet),printf '  %-5s $@\n',:)
+
+# What goes into libtrials.so is position-independent and exports only what trials.h marks.
+$(proto) $(client_library): code_model := -fPIC -fvisibility=hidden
+code_model := -fPIE
+$(init): code_model := -fPIE -ffunction-sections -fdata-sections
+# pid 1 of the sandbox is static, and the sanitizers' runtime is not.
+$(init): SANITIZER :=
+$(test_objects) $(shared): code_model := -fPIE $(CHECK_CFLAGS)
+
+$(B)/obj/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(say) CC
+	$(quiet)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(SANITIZER) $(code_model) -MMD -MP -c -o $@ $<
+
+-include $(all_objects:.o=.d)
+
+# --- Linking --------------------------------------------------------------------------------------
+
+# q, not r: files of different folders may have one name, and all of them are wanted.
+define archive
+	@rm -f $@
+	$(say) AR
+	$(quiet)$(AR) qcs $@ $(filter %.o,$^)
+endef
+
+$(B)/obj/proto.a: $(proto) $(B)/files
+	$(archive)
+$(B)/obj/base.a: $(base) $(B)/files
+	$(archive)
+$(B)/obj/keeper.a: $(keeper) $(B)/files
+	$(archive)
+# All but the programs' main files and trials-init, which stands alone.
+$(B)/obj/tests.a: $(proto) $(client_library) $(filter-out %/trialctl.o,$(client_program)) \
+		$(base) $(keeper) $(daemon) $(shared) $(B)/files
+	$(archive)
+
+link = $(CC) $(CFLAGS) $(SANITIZER) -pie $(ALL_LDFLAGS) -o $@
+
+$(B)/trialsd: $(B)/obj/daemon/main.o $(daemon) $(B)/obj/keeper.a $(B)/obj/base.a $(B)/obj/proto.a
+	$(say) LINK
+	$(quiet)$(link) $(filter %.o %.a,$^) $(DAEMON_LIBS) -lm
+
+$(B)/trial-keeper: $(B)/obj/daemon/keeper/main.o $(B)/obj/keeper.a $(B)/obj/base.a $(B)/obj/proto.a
+	$(say) LINK
+	$(quiet)$(link) $(filter %.o %.a,$^) $(DAEMON_LIBS) -lm
+
+$(B)/trialctl: $(client_program) $(client_library) $(B)/obj/proto.a $(B)/files
+	$(say) LINK
+	$(quiet)$(link) $(filter %.o %.a,$^) $(CLIENT_LIBS) -lm
+
+$(B)/trials-init: $(init) $(B)/files
+	$(say) LINK
+	$(quiet)$(CC) $(CFLAGS) -static-pie $(ALL_LDFLAGS) -Wl,--gc-sections -o $@ $(filter %.o,$^)
+
+soname := libtrials.so.$(SOVERSION)
+$(B)/libtrials.so: $(client_library) $(B)/obj/proto.a client/libtrials.map
+	$(say) LINK
+	$(quiet)$(CC) $(CFLAGS) $(SANITIZER) -shared $(ALL_LDFLAGS) -Wl,-soname,$(soname) \
+		-Wl,--version-script=client/libtrials.map -o $@ $(client_library) $(B)/obj/proto.a $(CLIENT_LIBS) -lm
+	@ln -sf libtrials.so $(B)/$(soname)
+
+# One object in which everything hidden is made local: a program that links the archive sees the
+# names of trials.h and no others.
+$(B)/libtrials.a: $(client_library) $(proto) $(B)/files
+	$(say) LINK
+	$(quiet)$(LD) -r -o $(B)/obj/libtrials.o $(filter %.o,$^)
+	$(quiet)$(OBJCOPY) --localize-hidden $(B)/obj/libtrials.o
+	@rm -f $@
+	$(quiet)$(AR) qcs $@ $(B)/obj/libtrials.o
+
+$(B)/libtrials.pc: client/libtrials.pc.in $(B)/flags
+	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCLUDEDIR@,$(INCLUDEDIR),' \
+		-e 's,@VERSION@,$(VERSION),' -e 's,-lmsgpackc,$(strip $(WIRE_LIBS)),' $< > $@
+
+$(unit_tests) $(test_helpers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a
+	@mkdir -p $(@D)
+	$(say) LINK
+	$(quiet)$(link) $(filter %.o %.a,$^) $(CHECK_LIBS) $(DAEMON_LIBS) -lm
+
+# Without libFuzzer a target is a program that runs the files it is given.
+$(fuzzers): $(B)/%: $(B)/obj/%.o $(if $(filter 1,$(FUZZ)),,$(B)/obj/tests/fuzz/replay.o) $(B)/obj/tests.a
+	@mkdir -p $(@D)
+	$(say) LINK
+	$(quiet)$(link) $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer) $(filter %.o %.a,$^) \
+		$(CHECK_LIBS) $(DAEMON_LIBS) -lm
+
+# --- Installing -----------------------------------------------------------------------------------
+
+man1 := $(wildcard client/*.1 daemon/*.1)
+man5 := $(wildcard client/*.5 daemon/*.5)
+man7 := $(wildcard client/*.7 daemon/*.7)
+man8 := $(wildcard client/*.8 daemon/*.8)
+
+# Each group is MODE, FOLDER, FILES; uninstall reads the same list.
+installed = \
+	$(call group,755,$(BINDIR),$(B)/trialsd $(B)/trialctl) \
+	$(call group,755,$(LIBEXECDIR),$(B)/trial-keeper $(B)/trials-init) \
+	$(call group,644,$(LIBEXECDIR)/harness.d,$(wildcard daemon/harness.d/*.harness)) \
+	$(call group,755,$(LIBDIR),$(B)/$(soname)) \
+	$(call group,644,$(LIBDIR),$(B)/libtrials.a) \
+	$(call group,644,$(LIBDIR)/pkgconfig,$(B)/libtrials.pc) \
+	$(call group,644,$(INCLUDEDIR),client/trials.h) \
+	$(call group,644,$(UNITDIR),$(wildcard systemd/*.service systemd/*.socket systemd/*.slice)) \
+	$(call group,644,$(CATALOGDIR),$(wildcard systemd/*.catalog)) \
+	$(call group,644,$(MANDIR)/man1,$(man1)) \
+	$(call group,644,$(MANDIR)/man5,$(man5)) \
+	$(call group,644,$(MANDIR)/man7,$(man7)) \
+	$(call group,644,$(MANDIR)/man8,$(man8)) \
+	$(call group,644,$(BASHCOMPDIR),$(wildcard contrib/completions/bash/*)) \
+	$(call group,644,$(ZSHCOMPDIR),$(wildcard contrib/completions/zsh/*)) \
+	$(call group,644,$(FISHCOMPDIR),$(wildcard contrib/completions/fish/*))
+
+.PHONY: install
+install: group = $(if $3,$(foreach file,$3,install -D -m $1 $(file) '$(DESTDIR)$2/$(notdir $(file))' &&))
+install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
+	@$(installed) :
+	@ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtrials.so'
+	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'
+	@echo 'Installed below $(DESTDIR)$(PREFIX).'
+	@echo 'As the user it is to serve: systemctl --user daemon-reload; systemctl --user enable --now trialsd.socket'
+
+.PHONY: uninstall
+uninstall: group = $(foreach file,$3,'$(DESTDIR)$2/$(notdir $(file))')
+uninstall: ## remove what install put there; says what data stays behind
+	@rm -f $(installed) '$(DESTDIR)$(LIBDIR)/libtrials.so'
+	@rmdir '$(DESTDIR)$(LIBEXECDIR)/harness.d' '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || :
+	@echo 'Removed from $(DESTDIR)$(PREFIX). What stays behind, for each user who ran it:'
+	@echo '  ~/.local/state/trialsd     the ledger and the output of every Trial'
+	@echo '  ~/.config/trialsd          trialsd.conf and Harness files of their own'
+	@echo '  $$XDG_RUNTIME_DIR/trialsd   the socket; gone at the end of the session'
+	@echo 'A daemon that runs goes on: trialctl is gone, so end it with'
+	@echo '  systemctl --user disable --now trialsd.socket trialsd.service'

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A bwrap that is none, for tests/sandbox/test-keeper: it builds no sandbox. What it does instead
+ * is the first of the options that it is given by --args.
+ *   exec    executes the command, as if it had built one
+ *   deaf    lives on without a word, its control socket closed
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	char option[64] = "";
+
+	/* bwrap --args FD -- COMMAND… */
+	if (argc < 5 || read(atoi(argv[2]), option, sizeof(option) - 1) <= 0)
+		return EXIT_FAILURE;
+	if (strcmp(option, "exec") == 0)
+		execv(argv[4], argv + 4);
+	if (strcmp(option, "deaf") == 0) {
+		closefrom(3);
+		for (;;)
+			pause();
+	}
+	return EXIT_FAILURE;
+}

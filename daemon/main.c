@@ -48,7 +48,7 @@ struct daemon {
 	int runtime_lock;
 	int trials_fd;
 	int listen_fd;
-	bool activated; /* the socket is systemd's */
+	bool activated;	     /* the socket is systemd's */
 	dev_t socket_device; /* of the name we bound, to remove no other */
 	ino_t socket_inode;
 	Ledger *ledger;
@@ -59,6 +59,7 @@ struct daemon {
 	uv_signal_t interrupt;
 	uv_timer_t watchdog;
 	bool stopping;
+	bool signaled;
 };
 
 /* Stopping, step by step. */
@@ -108,8 +109,16 @@ static void daemon_stop(struct daemon *daemon, bool interrupt)
 
 static void on_signal(uv_signal_t *signal, int number)
 {
+	struct daemon *daemon = signal->data;
+
 	(void)number;
-	daemon_stop(signal->data, true);
+	if (daemon->signaled) {
+		/* Told twice: what is not in the ledger yet is in the Trials' folders. */
+		log_warning("stopping at once; the next start takes up what is unfinished");
+		_exit(EX_TEMPFAIL);
+	}
+	daemon->signaled = true;
+	daemon_stop(daemon, true);
 }
 
 static void on_shutdown_asked(void *context)
@@ -143,14 +152,14 @@ static int text_set(char **field, const char *text)
 static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_exit)
 {
 	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "state", required_argument, NULL, 's' },
-		{ "runtime", required_argument, NULL, 'r' },
-		{ "backend", required_argument, NULL, 'b' },
-		{ "debug", no_argument, NULL, 'd' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'v' },
-		{ NULL, 0, NULL, 0 },
+		{"config", required_argument, NULL, 'c'},
+		{"state", required_argument, NULL, 's'},
+		{"runtime", required_argument, NULL, 'r'},
+		{"backend", required_argument, NULL, 'b'},
+		{"debug", no_argument, NULL, 'd'},
+		{"help", no_argument, NULL, 'h'},
+		{"version", no_argument, NULL, 'v'},
+		{NULL, 0, NULL, 0},
 	};
 	int option, r = 0;
 
@@ -283,7 +292,8 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	r = default_folder(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
 			   ".local/state");
 	if (r == 0)
-		r = default_folder(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
+		r = default_folder(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home,
+				   ".config");
 	if (r == 0)
 		r = runtime_default(daemon, ret_fault);
 	if (r == 0)
@@ -291,7 +301,8 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	if (r == 0)
 		r = folder_private(&daemon->runtime_folder, &runtime_fd, ret_fault);
 	if (r == 0)
-		r = lock_take(daemon->state_fd, daemon->state_folder, &daemon->state_lock, ret_fault);
+		r = lock_take(daemon->state_fd, daemon->state_folder, &daemon->state_lock,
+			      ret_fault);
 	if (r == 0)
 		r = lock_take(runtime_fd, daemon->runtime_folder, &daemon->runtime_lock, ret_fault);
 	if (r == 0 && asprintf(&daemon->trials_folder, "%s/trials", daemon->state_folder) < 0)
@@ -379,8 +390,9 @@ static int socket_take(struct daemon *daemon, struct fault *ret_fault)
 	daemon->activated = true;
 	daemon->listen_fd = SD_LISTEN_FDS_START;
 	if (sd_is_socket_unix(daemon->listen_fd, SOCK_STREAM, 1, NULL, 0) <= 0)
-		return fault_set(ret_fault, ERROR_invalid,
-				 "the socket that systemd passed is no listening Unix stream socket");
+		return fault_set(
+			ret_fault, ERROR_invalid,
+			"the socket that systemd passed is no listening Unix stream socket");
 	memset(&address, 0, sizeof(address));
 	if (getsockname(daemon->listen_fd, (struct sockaddr *)&address, &size) < 0)
 		return -errno;
@@ -472,9 +484,8 @@ static void ready(struct daemon *daemon)
 	if (sd_watchdog_enabled(0, &period) > 0)
 		uv_timer_start(&daemon->watchdog, on_watchdog, 0, period / 2000);
 	if (unavailable)
-		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
-			  "launches are refused: %s%s%s", unavailable->message,
-			  unavailable->hint ? "; to mend it: " : "",
+		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0, "launches are refused: %s%s%s",
+			  unavailable->message, unavailable->hint ? "; to mend it: " : "",
 			  unavailable->hint ? unavailable->hint : "");
 	else if (reason)
 		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
@@ -515,8 +526,12 @@ static void daemon_done(struct daemon *daemon)
 int main(int argc, char **argv)
 {
 	static struct daemon daemon = {
-		.backend = -1, .state_fd = -1, .state_lock = -1, .runtime_lock = -1,
-		.trials_fd = -1, .listen_fd = -1,
+		.backend = -1,
+		.state_fd = -1,
+		.state_lock = -1,
+		.runtime_lock = -1,
+		.trials_fd = -1,
+		.listen_fd = -1,
 	};
 	struct fault fault = FAULT_INIT;
 	int status, r;

@@ -68,7 +68,8 @@ int fault_hint(struct fault *fault, const char *format, ...)
 
 int fault_errno(struct fault *fault, int error, const char *what)
 {
-	return fault_set(fault, ERROR_internal, "%s: %s", what, strerror(error < 0 ? -error : error));
+	return fault_set(fault, ERROR_internal, "%s: %s", what,
+			 strerror(error < 0 ? -error : error));
 }
 
 void fault_move(struct fault *to, struct fault *from)

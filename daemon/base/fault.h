@@ -21,7 +21,7 @@ struct fault {
 	char *hint; /* or NULL */
 };
 
-#define FAULT_INIT ((struct fault){ .code = ERROR_internal, .cause = CAUSE_sandbox_unavailable })
+#define FAULT_INIT ((struct fault){.code = ERROR_internal, .cause = CAUSE_sandbox_unavailable})
 
 void fault_done(struct fault *fault);
 #define _cleanup_fault_ _cleanup_(fault_done)

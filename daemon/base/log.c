@@ -51,7 +51,8 @@ void log_write(enum log_level level, const char *message_id, unsigned long long 
 	if (log_to_journal) {
 		if (trial && message_id)
 			r = sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", level,
-					    "TRIAL_ID=%llu", trial, "MESSAGE_ID=%s", message_id, NULL);
+					    "TRIAL_ID=%llu", trial, "MESSAGE_ID=%s", message_id,
+					    NULL);
 		else if (trial)
 			r = sd_journal_send("MESSAGE=%s", text, "PRIORITY=%d", level,
 					    "TRIAL_ID=%llu", trial, NULL);

@@ -7,7 +7,13 @@
  * The journal when it is there (stderr is connected to it), else plain lines on stderr. Only
  * top-level code logs; lower code returns.
  */
-enum log_level { LOG_LEVEL_ERROR = 3, LOG_LEVEL_WARNING = 4, LOG_LEVEL_NOTICE = 5, LOG_LEVEL_INFO = 6, LOG_LEVEL_DEBUG = 7 };
+enum log_level {
+	LOG_LEVEL_ERROR = 3,
+	LOG_LEVEL_WARNING = 4,
+	LOG_LEVEL_NOTICE = 5,
+	LOG_LEVEL_INFO = 6,
+	LOG_LEVEL_DEBUG = 7
+};
 
 /* Decides between journal and stderr; name is the program's. Lines above level are dropped. */
 void log_open(const char *name, enum log_level level);

@@ -12,7 +12,7 @@
 
 int loop_init(struct loop *loop)
 {
-	*loop = (struct loop){ .epoll_fd = -1 };
+	*loop = (struct loop){.epoll_fd = -1};
 	loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	return loop->epoll_fd < 0 ? -errno : 0;
 }
@@ -52,7 +52,7 @@ void loop_stop(struct loop *loop)
 
 int loop_add(struct loop *loop, struct source *source, int fd, uint32_t events)
 {
-	struct epoll_event event = { .events = events, .data.ptr = source };
+	struct epoll_event event = {.events = events, .data.ptr = source};
 
 	if (epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, fd, &event) < 0)
 		return -errno;
@@ -110,7 +110,7 @@ void timer_done(struct timer *timer, struct loop *loop)
 
 int timer_set(struct timer *timer, double seconds)
 {
-	struct itimerspec value = { 0 };
+	struct itimerspec value = {0};
 
 	if (seconds > TIMER_SECONDS_MAX)
 		seconds = TIMER_SECONDS_MAX;
@@ -126,7 +126,7 @@ int timer_set(struct timer *timer, double seconds)
 
 void timer_stop(struct timer *timer)
 {
-	const struct itimerspec never = { 0 };
+	const struct itimerspec never = {0};
 
 	timerfd_settime(timer->source.fd, 0, &never, NULL);
 }

@@ -22,11 +22,11 @@ struct loop {
 };
 
 struct source {
-	int fd; /* -1 while it is in no loop */
+	int fd;							  /* -1 while it is in no loop */
 	void (*callback)(struct source *source, uint32_t events); /* EPOLLIN, EPOLLPRI, … */
 };
 
-#define SOURCE_INIT ((struct source){ .fd = -1 })
+#define SOURCE_INIT ((struct source){.fd = -1})
 
 int loop_init(struct loop *loop);
 void loop_done(struct loop *loop);
@@ -46,7 +46,7 @@ struct timer {
 	void (*callback)(struct timer *timer);
 };
 
-#define TIMER_INIT ((struct timer){ .source = { .fd = -1 } })
+#define TIMER_INIT ((struct timer){.source = {.fd = -1}})
 
 /* Creates the timerfd and adds it, not set. */
 int timer_init(struct timer *timer, struct loop *loop, void (*callback)(struct timer *timer));

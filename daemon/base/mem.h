@@ -11,18 +11,18 @@
 #define _cleanup_(function) __attribute__((__cleanup__(function)))
 #define _printf_(format, arguments) __attribute__((__format__(__printf__, format, arguments)))
 
-#define container_of(pointer, type, member)                                                      \
-	((type *)(void *)((char *)(pointer) - offsetof(type, member)))
+#define container_of(pointer, type, member)                                                        \
+	((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Hands a pointer on and forgets it here: return steal(&x). */
-#define steal(pointer_to_pointer)                                                                \
-	({                                                                                       \
-		__auto_type steal_p_ = (pointer_to_pointer);                                     \
-		__auto_type steal_v_ = *steal_p_;                                                \
-		*steal_p_ = NULL;                                                                \
-		steal_v_;                                                                        \
+#define steal(pointer_to_pointer)                                                                  \
+	({                                                                                         \
+		__auto_type steal_p_ = (pointer_to_pointer);                                       \
+		__auto_type steal_v_ = *steal_p_;                                                  \
+		*steal_p_ = NULL;                                                                  \
+		steal_v_;                                                                          \
 	})
 
 static inline void cleanup_free(void *pointer)

@@ -53,13 +53,13 @@ struct Launch {
 	uv_timer_t timer;
 	int handles; /* not yet closed */
 	bool scope_pending;
-	bool started;	     /* the gate was opened */
-	bool canceled;	     /* before the gate opened: nothing is started any more */
-	bool ended;	     /* watch->ended was called */
+	bool started;  /* the gate was opened */
+	bool canceled; /* before the gate opened: nothing is started any more */
+	bool ended;    /* watch->ended was called */
 	bool reaped;
-	bool finished;	     /* the owner has let go */
-	bool early;	     /* ended before anything ran; told from the timer */
-	struct fault fault;  /* why, when early */
+	bool finished;	    /* the owner has let go */
+	bool early;	    /* ended before anything ran; told from the timer */
+	struct fault fault; /* why, when early */
 };
 
 static uint64_t now_microseconds(void)
@@ -114,7 +114,7 @@ static void launch_ended(Launch *launch, const struct outcome_record *record)
 static void launch_ended_by_fault(Launch *launch, const struct fault *fault)
 {
 	struct outcome_record record = {
-		.has = { .outcome = true, .cause = true, .ended_by = true, .ended_at = true },
+		.has = {.outcome = true, .cause = true, .ended_by = true, .ended_at = true},
 		.outcome = OUTCOME_void,
 		.cause = fault->cause,
 		.ended_by = ENDER_daemon,
@@ -132,10 +132,11 @@ static void launch_ended_by_fault(Launch *launch, const struct fault *fault)
 static void launch_ended_unseen(Launch *launch)
 {
 	struct outcome_record record = {
-		.has = { .outcome = true, .ended_by = true, .ended_at = true, .message = true },
+		.has = {.outcome = true, .ended_by = true, .ended_at = true, .message = true},
 		.outcome = OUTCOME_lost,
 		.ended_by = ENDER_outside,
-		.message = "the Trial's keeper is gone and left no record: it was killed from outside",
+		.message =
+			"the Trial's keeper is gone and left no record: it was killed from outside",
 		.ended_at = now_microseconds(),
 	};
 
@@ -174,7 +175,7 @@ static void on_fail_timer(uv_timer_t *timer)
 {
 	Launch *launch = timer->data;
 	struct outcome_record record = {
-		.has = { .outcome = true, .ended_by = true, .ended_at = true, .message = true },
+		.has = {.outcome = true, .ended_by = true, .ended_at = true, .message = true},
 		.outcome = OUTCOME_canceled,
 		.ended_by = ENDER_client,
 		.message = "canceled before it was started",
@@ -278,9 +279,16 @@ static int plan_memfd(const Launch *launch, const char *cgroup, int *ret_fd)
 {
 	const struct plan *plan = launch->plan;
 	struct keeper_plan keeper = {
-		.has = { .version = true, .trial = true, .backend = true, .descriptors = true,
-			 .network = true, .wall_seconds = plan->limits.has.wall_seconds,
-			 .grace_seconds = true, .output = true, .limits = true, .unchecked = true },
+		.has = {.version = true,
+			.trial = true,
+			.backend = true,
+			.descriptors = true,
+			.network = true,
+			.wall_seconds = plan->limits.has.wall_seconds,
+			.grace_seconds = true,
+			.output = true,
+			.limits = true,
+			.unchecked = true},
 		.version = CHANNEL_VERSION,
 		.trial = launch->id,
 		.uuid = launch->uuid,
@@ -442,8 +450,8 @@ static void on_scope_started(struct scope_start *start)
  */
 static int keeper_spawn(Launch *launch, int channel)
 {
-	char *const arguments[] = { (char *)"trial-keeper", NULL };
-	char *const environment[] = { NULL };
+	char *const arguments[] = {(char *)"trial-keeper", NULL};
+	char *const environment[] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t all, none;
@@ -466,8 +474,8 @@ static int keeper_spawn(Launch *launch, int channel)
 		r = posix_spawnattr_setsigmask(&attributes, &none);
 	if (r == 0)
 		r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
-							  POSIX_SPAWN_SETSIGMASK |
-							  POSIX_SPAWN_SETSID);
+								  POSIX_SPAWN_SETSIGMASK |
+								  POSIX_SPAWN_SETSID);
 	if (r == 0)
 		r = posix_spawn(&launch->pid, launch->launcher->keeper, &actions, &attributes,
 				arguments, environment);
@@ -608,7 +616,7 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 void launch_cancel(Launch *launch, double grace_seconds)
 {
 	struct keeper_cancel cancel = {
-		.has = { .grace_seconds = grace_seconds >= 0 },
+		.has = {.grace_seconds = grace_seconds >= 0},
 		.grace_seconds = grace_seconds,
 	};
 

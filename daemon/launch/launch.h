@@ -22,10 +22,10 @@ typedef struct Launch Launch;
 struct launcher_options {
 	uv_loop_t *loop;
 	const struct plan_host *host;
-	enum backend backend;	/* as asked: auto, systemd, none */
-	const char *keeper;	/* absolute paths of the helper programs */
+	enum backend backend; /* as asked: auto, systemd, none */
+	const char *keeper;   /* absolute paths of the helper programs */
 	const char *init;
-	int trials_fd;		/* STATE/trials; borrowed */
+	int trials_fd; /* STATE/trials; borrowed */
 };
 
 /*

@@ -15,7 +15,7 @@ struct Launcher {
 	int init_fd;	/* O_PATH of trials-init */
 	int seccomp_fd; /* sealed memfd with the filter */
 	int null_fd;
-	int trials_fd; /* borrowed */
+	int trials_fd;	      /* borrowed */
 	ScopeManager *scopes; /* NULL for backend none */
 	size_t launches;      /* alive; closing waits for none */
 	bool closing;

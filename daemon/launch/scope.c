@@ -81,7 +81,8 @@ static int on_job_removed(sd_bus_message *message, void *userdata, sd_bus_error 
 	(void)error;
 	if (sd_bus_message_read(message, "uoss", &id, &job, &unit, &result) < 0)
 		return 0;
-	TAILQ_FOREACH(pending, &manager->pending, link) {
+	TAILQ_FOREACH(pending, &manager->pending, link)
+	{
 		if (strcmp(pending->unit, unit) != 0)
 			continue;
 		if (strcmp(result, "done") == 0)
@@ -154,8 +155,8 @@ static uint64_t next_look(ScopeManager *manager)
 	uint64_t wanted = UINT64_MAX, now = uv_now(manager->loop), until;
 
 	TAILQ_FOREACH(pending, &manager->pending, link)
-		if (pending->deadline < wanted)
-			wanted = pending->deadline;
+	if (pending->deadline < wanted)
+		wanted = pending->deadline;
 	if (manager->bus && sd_bus_get_timeout(manager->bus, &until) >= 0 && until != UINT64_MAX &&
 	    until / 1000 < wanted)
 		wanted = until / 1000 + 1;
@@ -186,8 +187,8 @@ static void scope_manager_turn(ScopeManager *manager)
 		return;
 	}
 	uv_poll_start(manager->poll,
-		      ((events & POLLIN) ? UV_READABLE : 0) | ((events & POLLOUT) ? UV_WRITABLE : 0) |
-			      UV_DISCONNECT,
+		      ((events & POLLIN) ? UV_READABLE : 0) |
+			      ((events & POLLOUT) ? UV_WRITABLE : 0) | UV_DISCONNECT,
 		      on_poll);
 	wait = next_look(manager);
 	if (wait)
@@ -207,8 +208,8 @@ static int runtime_folder(char *buffer, size_t size, struct fault *ret_fault)
 	else
 		snprintf(buffer, size, "/run/user/%u", (unsigned int)getuid());
 	if (stat(buffer, &st) < 0 || !S_ISDIR(st.st_mode))
-		return fault_set(ret_fault, ERROR_unavailable,
-				 "no user manager: %s does not exist", buffer),
+		return fault_set(ret_fault, ERROR_unavailable, "no user manager: %s does not exist",
+				 buffer),
 		       fault_hint(ret_fault, "loginctl enable-linger %s", getenv("USER") ?: "USER");
 	if (st.st_uid != getuid())
 		return fault_set(ret_fault, ERROR_unavailable,
@@ -220,7 +221,7 @@ static int bus_open(sd_bus **ret_bus, struct fault *ret_fault)
 {
 	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
 	char folder[512], path[640], address[1400];
-	const char *form[] = { "%s/systemd/private", "%s/bus" };
+	const char *form[] = {"%s/systemd/private", "%s/bus"};
 	struct stat st;
 	int r, last = -ENOENT;
 
@@ -266,9 +267,11 @@ static int bus_open(sd_bus **ret_bus, struct fault *ret_fault)
 	}
 	if (last == -ENOENT)
 		return fault_set(ret_fault, ERROR_unavailable,
-				 "no user manager: neither its socket nor a user bus is in %s", folder),
-		       fault_hint(ret_fault,
-				  "start a systemd user session (loginctl enable-linger), or use --backend none");
+				 "no user manager: neither its socket nor a user bus is in %s",
+				 folder),
+		       fault_hint(
+			       ret_fault,
+			       "start a systemd user session (loginctl enable-linger), or use --backend none");
 	return fault_set(ret_fault, ERROR_unavailable, "the user manager in %s does not answer: %s",
 			 folder, strerror(-last));
 }
@@ -358,15 +361,13 @@ static int start_message(sd_bus *bus, sd_bus_message **ret_message,
 	if (r >= 0)
 		r = sd_bus_message_open_container(m, 'a', "(sv)");
 	if (r >= 0)
-		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)(sv)(sv)",
-					  "Description", "s", request->description,
-					  "Slice", "s", "trials.slice",
-					  "Delegate", "b", 1,
-					  "CollectMode", "s", "inactive-or-failed",
-					  "OOMPolicy", "s", "continue",
-					  "KillMode", "s", "control-group",
-					  "TimeoutStopUSec", "t", (uint64_t)5000000,
-					  "PIDs", "au", 1, (uint32_t)request->pid);
+		r = sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)(sv)(sv)(sv)", "Description", "s",
+					  request->description, "Slice", "s", "trials.slice",
+					  "Delegate", "b", 1, "CollectMode", "s",
+					  "inactive-or-failed", "OOMPolicy", "s", "continue",
+					  "KillMode", "s", "control-group", "TimeoutStopUSec", "t",
+					  (uint64_t)5000000, "PIDs", "au", 1,
+					  (uint32_t)request->pid);
 	if (r >= 0 && request->memory)
 		r = sd_bus_message_append(m, "(sv)", "MemoryMax", "t", request->memory);
 	if (r >= 0 && request->tasks)
@@ -387,8 +388,8 @@ static int scope_start_send(ScopeManager *manager, struct pending *pending,
 	int r = start_message(manager->bus, &message, request);
 
 	if (r >= 0)
-		r = sd_bus_call_async(manager->bus, &pending->call, message, on_start_reply, pending,
-				      START_SECONDS * 1000000ull);
+		r = sd_bus_call_async(manager->bus, &pending->call, message, on_start_reply,
+				      pending, START_SECONDS * 1000000ull);
 	return r;
 }
 

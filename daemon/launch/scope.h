@@ -33,9 +33,9 @@ struct scope_start {
 struct scope_request {
 	const char *unit; /* trial-<uuid>.scope, never used before */
 	const char *description;
-	pid_t pid;	  /* a child of ours that is not reaped: the number cannot be another's */
-	uint64_t memory;  /* bytes, 0 for none */
-	uint64_t tasks;	  /* 0 for none */
+	pid_t pid;	 /* a child of ours that is not reaped: the number cannot be another's */
+	uint64_t memory; /* bytes, 0 for none */
+	uint64_t tasks;	 /* 0 for none */
 };
 
 void scope_start(ScopeManager *manager, struct scope_start *start,

@@ -282,10 +282,7 @@ int ledger_open(Ledger **ret_ledger, uv_loop_t *loop, const char *state_folder,
 	r = store_open(&store, state_folder, ret_fault);
 	if (r != 0)
 		goto fail;
-	r = store_last_id(store, &ledger->next_id);
-	if (r < 0)
-		goto fail;
-	ledger->next_id++;
+	ledger->next_id = store_last_id(store) + 1;
 	r = uv_async_init(loop, &ledger->answered, on_answered);
 	if (r < 0)
 		goto fail;
@@ -315,6 +312,11 @@ void ledger_close(Ledger *ledger, void (*closed)(void *context), void *context)
 uint64_t ledger_next_id(Ledger *ledger)
 {
 	return ledger->next_id++;
+}
+
+uint64_t ledger_last_id(const Ledger *ledger)
+{
+	return ledger->next_id - 1;
 }
 
 int ledger_each_unended(Ledger *ledger, int (*each)(const struct ledger_row *row, void *context),

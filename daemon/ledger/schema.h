@@ -17,3 +17,5 @@ int schema_prepare(struct sqlite3 *database, const char *path, struct fault *ret
 
 /* -errno for an SQLite result code of a failed operation on database. */
 int schema_errno(struct sqlite3 *database, int code);
+/* FAULT, filled for such an -errno met while opening the file; -ENOMEM as it is. */
+int schema_fault(struct fault *fault, int error, const char *path);

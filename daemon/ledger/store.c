@@ -68,6 +68,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
 struct Store {
 	sqlite3 *database;
 	sqlite3_stmt *statements[STATEMENT_COUNT];
+	uint64_t last_id;     /* at start */
 	uint64_t ended;	      /* as committed */
 	int64_t ended_change; /* by the transaction that runs */
 };
@@ -337,13 +338,9 @@ uint64_t store_ended(const Store *store)
 	return store->ended + (uint64_t)store->ended_change;
 }
 
-int store_last_id(Store *store, uint64_t *ret_id)
+uint64_t store_last_id(const Store *store)
 {
-	/* The sequence says it all, unless someone deleted it by hand. */
-	return statement_number(store->database,
-				"SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = "
-				"'trials'), 0), coalesce((SELECT max(id) FROM trials), 0))",
-				ret_id);
+	return store->last_id;
 }
 
 /* The file itself, private from its first moment; SQLite gives its companions the same mode. */
@@ -371,6 +368,8 @@ static int create_file(const char *state_folder, const char *path, struct fault 
 
 static int prepare_all(Store *store)
 {
+	int r;
+
 	for (size_t i = 0; i < STATEMENT_COUNT; i++) {
 		int code = sqlite3_prepare_v3(store->database, statement_texts[i], -1,
 					      SQLITE_PREPARE_PERSISTENT, &store->statements[i],
@@ -379,8 +378,15 @@ static int prepare_all(Store *store)
 		if (code != SQLITE_OK)
 			return schema_errno(store->database, code);
 	}
+	r = statement_number(store->database, "SELECT count(*) FROM trials WHERE state = 'ended'",
+			     &store->ended);
+	if (r < 0)
+		return r;
+	/* The sequence says it all, unless someone deleted it by hand. */
 	return statement_number(store->database,
-				"SELECT count(*) FROM trials WHERE state = 'ended'", &store->ended);
+				"SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = "
+				"'trials'), 0), coalesce((SELECT max(id) FROM trials), 0))",
+				&store->last_id);
 }
 
 int store_open(Store **ret_store, const char *state_folder, struct fault *ret_fault)
@@ -405,8 +411,8 @@ int store_open(Store **ret_store, const char *state_folder, struct fault *ret_fa
 		r = schema_prepare(store->database, path, ret_fault);
 		if (r == 0)
 			r = prepare_all(store);
-		if (r < 0 && r != -ENOMEM)
-			r = fault_errno(ret_fault, r, path);
+		if (r < 0)
+			r = schema_fault(ret_fault, r, path);
 	} else {
 		r = fault_set(ret_fault, ERROR_unavailable, "%s: %s", path,
 			      store->database ? sqlite3_errmsg(store->database) : "out of memory");

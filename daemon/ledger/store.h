@@ -30,8 +30,8 @@ int store_list(Store *store, const struct ledger_filter *filter, struct ledger_r
 
 /* In memory, true of what is committed and, within a transaction, of that too. */
 uint64_t store_ended(const Store *store);
-/* The largest id that was ever committed. */
-int store_last_id(Store *store, uint64_t *ret_id);
+/* The largest id that had ever been committed when the store was opened. */
+uint64_t store_last_id(const Store *store);
 
 int store_each_unended(Store *store, int (*each)(const struct ledger_row *row, void *context),
 		       void *context);

@@ -19,11 +19,11 @@ struct Queue {
 	char *boot_id;
 	struct trials_by_id by_id;
 	struct trials_by_turn by_turn;
-	size_t waiting;	      /* in by_turn */
+	size_t waiting; /* in by_turn */
 	size_t slots_used;
 	bool stopping;
-	uv_timer_t retry;     /* storage failed: try again */
-	bool storage_failed;  /* no claims until the retry */
+	uv_timer_t retry;    /* storage failed: try again */
+	bool storage_failed; /* no claims until the retry */
 	void (*stopped)(void *context);
 	void *context;
 	TAILQ_HEAD(, queue_watch) watches;
@@ -39,10 +39,10 @@ RB_PROTOTYPE(trials_by_turn, trial, by_turn, trial_compare_turn)
 struct trial_work {
 	struct trial *trial;
 	Launch *launch;
-	uv_timer_t timer;	/* of a recovery, or a retry of the last change */
-	int folder_fd;		/* of a recovery */
-	bool released;		/* over; freed when the timer is closed */
-	double grace_seconds;	/* of a cancel that came before the launch; < 0: its own */
+	uv_timer_t timer;     /* of a recovery, or a retry of the last change */
+	int folder_fd;	      /* of a recovery */
+	bool released;	      /* over; freed when the timer is closed */
+	double grace_seconds; /* of a cancel that came before the launch; < 0: its own */
 	char *canceled_by;
 	char plan_digest[65];
 	msgpack_sbuffer facts;	/* trial_facts, until they are in the ledger */
@@ -57,6 +57,9 @@ void sched_add(Queue *queue, struct trial *trial);
 void sched_remove(Queue *queue, struct trial *trial);
 void sched_kick(Queue *queue);
 void sched_storage_failed(Queue *queue);
+
+/* submit.c: at start, removes the folders of launches that were never committed. */
+void submit_sweep(Queue *queue);
 
 /* trial.c */
 struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,

@@ -132,7 +132,7 @@ void sched_kick(Queue *queue)
 
 struct trial *queue_find(Queue *queue, uint64_t id)
 {
-	struct trial key = { .id = id };
+	struct trial key = {.id = id};
 
 	return RB_FIND(trials_by_id, &queue->by_id, &key);
 }
@@ -154,7 +154,8 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 
 	if (!trial->in_turn)
 		return 0;
-	RB_FOREACH(other, trials_by_turn, &queue->by_turn) {
+	RB_FOREACH(other, trials_by_turn, &queue->by_turn)
+	{
 		if (++position > most)
 			return 0;
 		if (other == trial)
@@ -273,7 +274,10 @@ static int load_one(const struct ledger_row *row, void *context)
 
 int queue_load(Queue *queue)
 {
-	int r = ledger_each_unended(queue->ledger, load_one, queue);
+	int r;
+
+	submit_sweep(queue);
+	r = ledger_each_unended(queue->ledger, load_one, queue);
 
 	if (r < 0)
 		return r;

@@ -13,6 +13,7 @@
  */
 #include "queue/queue.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
@@ -34,7 +35,7 @@ struct submit {
 	struct pair_list labels; /* point into spec_message */
 	struct message *spec_message;
 	msgpack_sbuffer spec;
-	char *prompt;	   /* inline bytes, copied */
+	char *prompt; /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
 	int prompt_result; /* 0, FAULT or -errno, from the thread */
@@ -57,23 +58,52 @@ static void submit_free(struct submit *submit)
 }
 
 /* What was made for a Trial that did not come to be: two names, in a folder we made. */
-static void submit_undo_folder(struct submit *submit)
+static void prompt_folder_remove(Queue *queue, uint64_t id)
 {
 	_cleanup_close_ int folder = -1;
 	char name[24];
 
-	if (!submit->folder_made)
-		return;
-	if (launch_folder(submit->queue->trials_fd, submit->id, false, &folder) < 0)
+	if (launch_folder(queue->trials_fd, id, false, &folder) < 0)
 		return;
 	unlinkat(folder, "prompt", 0);
-	snprintf(name, sizeof(name), "%llu", (unsigned long long)submit->id);
-	unlinkat(submit->queue->trials_fd, name, AT_REMOVEDIR);
+	snprintf(name, sizeof(name), "%llu", (unsigned long long)id);
+	unlinkat(queue->trials_fd, name, AT_REMOVEDIR);
+}
+
+static void submit_undo_folder(struct submit *submit)
+{
+	if (submit->folder_made)
+		prompt_folder_remove(submit->queue, submit->id);
+}
+
+void submit_sweep(Queue *queue)
+{
+	int fd = openat(queue->trials_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *trials = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+
+	if (!trials) {
+		fd_close(fd);
+		return;
+	}
+	while ((entry = readdir(trials))) {
+		unsigned long long id;
+		char *end;
+
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		errno = 0;
+		id = strtoull(entry->d_name, &end, 10);
+		/* rmdir leaves alone what holds more than a prompt. */
+		if (errno == 0 && *end == '\0' && id > ledger_last_id(queue->ledger))
+			prompt_folder_remove(queue, id);
+	}
+	closedir(trials);
 }
 
 static void submit_refuse(struct submit *submit)
 {
-	struct submit_result result = { .result = FAULT, .fault = &submit->fault };
+	struct submit_result result = {.result = FAULT, .fault = &submit->fault};
 
 	submit_undo_folder(submit);
 	submit->done(submit->context, &result);
@@ -83,7 +113,7 @@ static void submit_refuse(struct submit *submit)
 static void on_inserted(struct ledger_call *call)
 {
 	struct submit *submit = container_of(call, struct submit, call);
-	struct submit_result result = { .row = call->row };
+	struct submit_result result = {.row = call->row};
 	Queue *queue = submit->queue;
 
 	switch (call->result) {
@@ -127,7 +157,7 @@ static void submit_insert(struct submit *submit)
 		.id = submit->id,
 		.priority = submit->priority,
 		.key = submit->key,
-		.spec = { .data = (const uint8_t *)submit->spec.data, .size = submit->spec.size },
+		.spec = {.data = (const uint8_t *)submit->spec.data, .size = submit->spec.size},
 		.labels = submit->labels,
 	};
 	_cleanup_free_ uint8_t *body = malloc(submit->spec.size + SHA256_DIGEST_SIZE);
@@ -141,7 +171,7 @@ static void submit_insert(struct submit *submit)
 	}
 	memcpy(body, submit->spec.data, submit->spec.size);
 	memcpy(body + submit->spec.size, submit->prompt_digest, SHA256_DIGEST_SIZE);
-	trial.body = (struct blob){ .data = body, .size = submit->spec.size + SHA256_DIGEST_SIZE };
+	trial.body = (struct blob){.data = body, .size = submit->spec.size + SHA256_DIGEST_SIZE};
 	trial.uuid = sd_id128_to_uuid_string(submit->uuid, uuid);
 	clock_gettime(CLOCK_REALTIME, &now);
 	trial.submitted_at = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
@@ -169,8 +199,8 @@ static int write_whole(int fd, const char *data, size_t size)
 /* A regular file only, opened without waiting for whatever else it may be. */
 static int prompt_open(struct submit *submit, int *ret_fd)
 {
-	_cleanup_close_ int fd =
-		open(submit->prompt_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	_cleanup_close_ int fd = open(submit->prompt_file,
+				      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
 	if (fd < 0)
@@ -279,7 +309,7 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 
 	spec.key = NULL;
 	spec.has.key = false;
-	spec.prompt = (struct blob){ 0 };
+	spec.prompt = (struct blob){0};
 	spec.has.prompt = false;
 	spec.prompt_file = NULL;
 	spec.has.prompt_file = false;
@@ -330,7 +360,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 void queue_submit(Queue *queue, const struct launch_request *request, submit_done done,
 		  void *context)
 {
-	struct submit_result failed = { .result = -ENOMEM };
+	struct submit_result failed = {.result = -ENOMEM};
 	struct submit *submit = calloc(1, sizeof(*submit));
 	int r;
 

@@ -230,7 +230,8 @@ static int trial_set_state(struct trial *trial, enum state to, const struct ledg
 	transition->call.done = on_transition;
 	trial->state = to;
 	trial->changing = true;
-	ledger_change(trial->queue->ledger, &transition->call, trial->id, states_before(to), change);
+	ledger_change(trial->queue->ledger, &transition->call, trial->id, states_before(to),
+		      change);
 	return 0;
 }
 
@@ -238,7 +239,7 @@ static int trial_set_state(struct trial *trial, enum state to, const struct ledg
 
 static struct blob sbuffer_blob(const msgpack_sbuffer *buffer)
 {
-	return (struct blob){ .data = (const uint8_t *)buffer->data, .size = buffer->size };
+	return (struct blob){.data = (const uint8_t *)buffer->data, .size = buffer->size};
 }
 
 static void on_planned(void *context, const struct plan *plan, const struct text_list *arguments,
@@ -246,8 +247,10 @@ static void on_planned(void *context, const struct plan *plan, const struct text
 {
 	struct trial *trial = context;
 	struct trial_facts facts = {
-		.has = { .repository = plan->repository != NULL, .network = true,
-			 .notes = plan->notes.count > 0, .plan = true },
+		.has = {.repository = plan->repository != NULL,
+			.network = true,
+			.notes = plan->notes.count > 0,
+			.plan = true},
 		.repository = plan->repository,
 		.network = plan->network,
 		.notes = plan->notes,
@@ -333,7 +336,7 @@ static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender
 			   const char *message)
 {
 	struct outcome_record record = {
-		.has = { .outcome = true, .ended_by = true, .ended_at = true, .message = true },
+		.has = {.outcome = true, .ended_by = true, .ended_at = true, .message = true},
 		.outcome = outcome,
 		.ended_by = by,
 		.ended_at = now_microseconds(),
@@ -358,7 +361,8 @@ static char *trial_unit(const struct trial *trial, char unit[TRIAL_UNIT_BYTES])
 {
 	char uuid[SD_ID128_UUID_STRING_MAX];
 
-	snprintf(unit, TRIAL_UNIT_BYTES, "trial-%s.scope", sd_id128_to_uuid_string(trial->uuid, uuid));
+	snprintf(unit, TRIAL_UNIT_BYTES, "trial-%s.scope",
+		 sd_id128_to_uuid_string(trial->uuid, uuid));
 	return unit;
 }
 

@@ -25,10 +25,10 @@ struct trial {
 	uint64_t id;
 	int64_t priority;
 	enum state state;
-	bool in_turn;	     /* it is in the by_turn tree */
-	bool slot;	     /* it holds a slot */
-	bool cancel;	     /* a cancel was accepted: it must not start */
-	bool changing;	     /* a state change is on its way to the ledger */
+	bool in_turn;		 /* it is in the by_turn tree */
+	bool slot;		 /* it holds a slot */
+	bool cancel;		 /* a cancel was accepted: it must not start */
+	bool changing;		 /* a state change is on its way to the ledger */
 	struct trial_work *work; /* from its claim on; NULL while it only waits */
 };
 
@@ -64,7 +64,7 @@ void queue_stop(Queue *queue, bool interrupt, void (*stopped)(void *context), vo
 /* Accepting. */
 struct submit;
 struct submit_result {
-	int result;		      /* 0, or FAULT with fault */
+	int result; /* 0, or FAULT with fault */
 	const struct fault *fault;
 	const struct ledger_row *row; /* the Trial; with existed: the earlier one of that key */
 	bool existed;

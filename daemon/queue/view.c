@@ -18,8 +18,7 @@
 #define FIELDS TRIAL_FACTS_FIELDS
 #include "proto/field_table.h"
 
-int view_encode(msgpack_sbuffer *ret_buffer, const struct message_type *type,
-		const void *structure)
+int view_encode(msgpack_sbuffer *ret_buffer, const struct message_type *type, const void *structure)
 {
 	msgpack_packer packer;
 	int r;
@@ -68,8 +67,8 @@ static void view_spec(struct trial_view *trial, const struct launch_request *spe
 }
 
 /* The record's keys are the Trial's keys: OUTCOME_FIELDS stands in both tables. */
-#define COPY_FACT_(name, type, presence, limit, doc)                                             \
-	trial->name = record->name;                                                              \
+#define COPY_FACT_(name, type, presence, limit, doc)                                               \
+	trial->name = record->name;                                                                \
 	trial->has.name = record->has.name;
 
 static void view_record(struct trial_view *trial, const struct outcome_record *record)

@@ -7,10 +7,10 @@
  * What trialsd itself knows of a Trial beside its launch and its record; kept in the ledger's
  * `facts`, by this table.
  */
-#define TRIAL_FACTS_FIELDS(X)                                                                    \
-	X(repository, PATH, OPTIONAL, PATH_BYTES_MAX, "canonical")                               \
-	X(network, NETWORK, OPTIONAL, 0, "as planned")                                           \
-	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know")                             \
+#define TRIAL_FACTS_FIELDS(X)                                                                      \
+	X(repository, PATH, OPTIONAL, PATH_BYTES_MAX, "canonical")                                 \
+	X(network, NETWORK, OPTIONAL, 0, "as planned")                                             \
+	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know")                               \
 	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)

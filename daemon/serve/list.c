@@ -13,9 +13,9 @@
 /* The one Trial whose launch alone fills a frame: show tells the rest. */
 static void view_shorten(struct trial_view *view)
 {
-	view->command = (struct text_list){ 0 };
+	view->command = (struct text_list){0};
 	view->has.command = false;
-	view->labels = (struct pair_list){ 0 };
+	view->labels = (struct pair_list){0};
 	view->has.labels = false;
 }
 
@@ -44,8 +44,8 @@ static void on_listed(struct ledger_call *call)
 {
 	struct request *request = container_of(call, struct request, call);
 	Queue *queue = request->session->server->options.queue;
-	struct list_reply reply = { .has = { .trials = true, .cursor = call->number > 0 },
-				    .cursor = call->number };
+	struct list_reply reply = {.has = {.trials = true, .cursor = call->number > 0},
+				   .cursor = call->number};
 	struct view *views;
 	int r = -ENOMEM;
 
@@ -66,7 +66,8 @@ static void on_listed(struct ledger_call *call)
 	if (r == 0)
 		session_flush_later(request->session);
 	else
-		session_error(request->session, request->number, ERROR_internal, strerror(-r), NULL);
+		session_error(request->session, request->number, ERROR_internal, strerror(-r),
+			      NULL);
 	for (size_t i = 0; views && i < call->count; i++)
 		view_done(&views[i]);
 	free(views);

@@ -57,7 +57,9 @@ void logs_free(struct request *request)
 static void logs_gap(struct logs *logs, uint64_t to)
 {
 	struct gap_event gap = {
-		.has = { .from = true, .to = true }, .from = logs->offset, .to = to,
+		.has = {.from = true, .to = true},
+		.from = logs->offset,
+		.to = to,
 	};
 
 	session_event(logs->request->session, logs->request->number, EVENT_gap, &gap_event_type,
@@ -67,9 +69,9 @@ static void logs_gap(struct logs *logs, uint64_t to)
 static void logs_chunk(struct logs *logs, size_t size)
 {
 	struct log_event event = {
-		.has = { .offset = true, .data = true },
+		.has = {.offset = true, .data = true},
 		.offset = logs->offset,
-		.data = { .data = (const uint8_t *)chunk, .size = size },
+		.data = {.data = (const uint8_t *)chunk, .size = size},
 	};
 
 	session_event(logs->request->session, logs->request->number, EVENT_log, &log_event_type,
@@ -79,7 +81,7 @@ static void logs_chunk(struct logs *logs, size_t size)
 static void logs_end(struct logs *logs)
 {
 	struct request *request = logs->request;
-	struct log_end_event end = { .has = { .offset = true }, .offset = logs->offset };
+	struct log_end_event end = {.has = {.offset = true}, .offset = logs->offset};
 
 	session_event(request->session, request->number, EVENT_log_end, &log_end_event_type, &end);
 	request_done(request);
@@ -151,8 +153,7 @@ static uint64_t tail_offset(const struct logs *logs)
 	bool last = true;
 	size_t size;
 
-	if (logs->folder_fd < 0 ||
-	    record_stream_open(&stream, logs->folder_fd, logs->stream) < 0)
+	if (logs->folder_fd < 0 || record_stream_open(&stream, logs->folder_fd, logs->stream) < 0)
 		return 0;
 	at = stream.bytes;
 	low = at > TAIL_BYTES_MAX ? at - TAIL_BYTES_MAX : 0;
@@ -190,7 +191,7 @@ static uint64_t tail_offset(const struct logs *logs)
 static void logs_begin(struct request *request, const struct ledger_row *row)
 {
 	struct logs *logs = request->logs;
-	struct logs_reply reply = { .has = { .offset = true } };
+	struct logs_reply reply = {.has = {.offset = true}};
 
 	logs->ended = row->state == STATE_ended;
 	if (!request_stand(request))

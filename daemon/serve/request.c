@@ -177,7 +177,7 @@ static void handle_hello(struct request *request, const void *arguments)
 	const struct hello_request *hello = arguments;
 	Session *session = request->session;
 	struct hello_reply reply = {
-		.has = { .version = true, .program = true },
+		.has = {.version = true, .program = true},
 		.version = PROTOCOL_VERSION,
 		.program = PROGRAM,
 	};
@@ -294,7 +294,7 @@ static void handle_shutdown(struct request *request, const void *arguments)
 {
 	const struct shutdown_request *shutdown = arguments;
 	Server *server = request->session->server;
-	struct shutdown_reply reply = { .has = { .canceled = true } };
+	struct shutdown_reply reply = {.has = {.canceled = true}};
 	size_t running = queue_slots_used(request_queue(request));
 	char by[128], text[96];
 
@@ -312,16 +312,16 @@ static void handle_shutdown(struct request *request, const void *arguments)
 }
 
 static const struct verb_entry verbs[VERB_COUNT] = {
-	[VERB_hello] = { handle_hello, UNKNOWN_KEYS_IGNORED, true },
-	[VERB_launch] = { handle_launch, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_list] = { handle_list, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_show] = { handle_show, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_wait] = { handle_wait, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_cancel] = { handle_cancel, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_logs] = { handle_logs, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_watch] = { handle_watch, UNKNOWN_KEYS_REFUSED, false },
-	[VERB_status] = { handle_status, UNKNOWN_KEYS_IGNORED, true },
-	[VERB_shutdown] = { handle_shutdown, UNKNOWN_KEYS_IGNORED, true },
+	[VERB_hello] = {handle_hello, UNKNOWN_KEYS_IGNORED, true},
+	[VERB_launch] = {handle_launch, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_list] = {handle_list, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_show] = {handle_show, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_wait] = {handle_wait, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_cancel] = {handle_cancel, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_logs] = {handle_logs, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_watch] = {handle_watch, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
+	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };
 
 /* From a frame to a handler. */
@@ -329,7 +329,7 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 static void request_dispatch(Session *session, struct message *message,
 			     const struct envelope *envelope, enum verb verb)
 {
-	static const msgpack_object no_arguments = { .type = MSGPACK_OBJECT_MAP };
+	static const msgpack_object no_arguments = {.type = MSGPACK_OBJECT_MAP};
 	const struct message_type *type = verb_arguments_type(verb);
 	struct decode_error error;
 	struct request *request;
@@ -363,7 +363,8 @@ void request_handle(Session *session, const uint8_t *body, size_t size)
 	if (r == 0)
 		r = envelope_decode(message, &envelope, &error);
 	if (r < 0 || envelope.kind != ENVELOPE_REQUEST) {
-		session_error(session, 0, ERROR_bad_request, "not a request of this protocol", NULL);
+		session_error(session, 0, ERROR_bad_request, "not a request of this protocol",
+			      NULL);
 		session_drain(session);
 		message_free(message);
 		return;
@@ -385,7 +386,7 @@ void request_handle(Session *session, const uint8_t *body, size_t size)
 static void notify_watch(struct request *request, struct view *view, int before)
 {
 	struct state_event event = {
-		.has = { .trial = true, .before = before >= 0 },
+		.has = {.trial = true, .before = before >= 0},
 		.trial = view->trial,
 		.before = before >= 0 ? (enum state)before : STATE_queued,
 	};
@@ -418,7 +419,8 @@ static void notify_waits(Server *server, const struct ledger_row *row)
 	LIST_HEAD(, request) answered = LIST_HEAD_INITIALIZER(answered);
 	struct request *request, *next;
 
-	for (request = LIST_FIRST(&server->waits[row->id % WAIT_BUCKETS]); request; request = next) {
+	for (request = LIST_FIRST(&server->waits[row->id % WAIT_BUCKETS]); request;
+	     request = next) {
 		next = LIST_NEXT(request, wait_link);
 		if (request->id != row->id)
 			continue;

@@ -23,7 +23,7 @@
 
 int server_bind(const char *path, int *ret_fd, struct fault *ret_fault)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 	mode_t mask;
@@ -126,7 +126,8 @@ bool server_make_room(Server *server)
 
 	if (server->clients < CLIENTS_MAX)
 		return true;
-	TAILQ_FOREACH(session, &server->sessions, link) {
+	TAILQ_FOREACH(session, &server->sessions, link)
+	{
 		if (session->closing || session->hello || session->pending || session->standing)
 			continue;
 		session_close(session);

@@ -16,7 +16,7 @@ struct server_options {
 	Queue *queue;
 	Launcher *launcher;
 	const struct plan_host *host;
-	const char *socket_path; /* for status */
+	const char *socket_path;	 /* for status */
 	void (*shutdown)(void *context); /* a client asked the daemon to stop */
 	void *context;
 };

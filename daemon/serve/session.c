@@ -156,7 +156,7 @@ void session_error(Session *session, uint64_t number, enum error_code code, cons
 		   const char *hint)
 {
 	struct error_body error = {
-		.has = { .code = true, .message = true, .hint = hint != NULL },
+		.has = {.code = true, .message = true, .hint = hint != NULL},
 		.code = error_name(code),
 		.message = message,
 		.hint = hint,

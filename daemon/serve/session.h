@@ -50,11 +50,11 @@ struct Session {
 	bool closing;
 	bool dirty;
 	bool reading;
-	bool draining;		  /* closed once everything is written */
-	unsigned int references;  /* requests and writes under way, and the pipe */
-	unsigned int pending;	  /* requests that wait for the ledger or a thread */
-	unsigned int standing;	  /* waits and subscriptions */
-	uint64_t partial_since;	  /* uv_now of a frame's first byte, 0 for none */
+	bool draining;		 /* closed once everything is written */
+	unsigned int references; /* requests and writes under way, and the pipe */
+	unsigned int pending;	 /* requests that wait for the ledger or a thread */
+	unsigned int standing;	 /* waits and subscriptions */
+	uint64_t partial_since;	 /* uv_now of a frame's first byte, 0 for none */
 	LIST_HEAD(, request) subscriptions;
 };
 

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "help.h"
-#include "neutralise.h"
 
 static void print_option(FILE *file, const struct option *option)
 {
@@ -54,36 +53,51 @@ void help_command(FILE *file, const struct command *command)
 	print_options(file, "Options of every command", global_options);
 }
 
+static void list_line(FILE *file, const char *const *fields)
+{
+	for (size_t i = 0; i < 7; i++)
+		fprintf(file, "%s%s", i ? "\t" : "", fields[i] && *fields[i] ? fields[i] : "-");
+	fputc('\n', file);
+}
+
 static void list_options(FILE *file, const char *command, const struct option *option)
 {
 	static const char *const completions[] = {
-		[COMPLETE_NOTHING] = "",
+		[COMPLETE_NOTHING] = NULL,
 		[COMPLETE_FILE] = "file",
 		[COMPLETE_FOLDER] = "folder",
 	};
 
 	for (; option && option->name; option++) {
-		fprintf(file, "%s\t--%s\t%s%c\t%s\t%s\t%.*s\t%s\n", command, option->name,
-			option->letter ? "-" : "", option->letter ? option->letter : ' ',
-			option->argument ? option->argument : "",
-			option->words ? "words" : completions[option->completion],
-			option->words ? (int)strlen(option->words) - 1 : 0,
-			option->words ? option->words : "", option->help);
+		char name[64], words[256] = "", letter[] = {'-', option->letter, 0};
+
+		snprintf(name, sizeof(name), "--%s", option->name);
+		/* Without the blank at the end. */
+		if (option->words)
+			snprintf(words, sizeof(words), "%.*s", (int)strlen(option->words) - 1,
+				 option->words);
+		list_line(file, (const char *const[]){
+					command, name, option->letter ? letter : NULL,
+					option->argument,
+					option->words ? "words" : completions[option->completion],
+					words, option->help});
 	}
 }
 
 void help_options(FILE *file)
 {
 	static const char *const operands[] = {
-		[OPERANDS_NONE] = "",	       [OPERANDS_ID] = "id",
-		[OPERANDS_OPTIONAL_ID] = "id", [OPERANDS_IDS] = "id",
+		[OPERANDS_NONE] = NULL,	       [OPERANDS_ID] = "id",
+		[OPERANDS_OPTIONAL_ID] = "id", [OPERANDS_IDS] = "ids",
 		[OPERANDS_COMMAND] = "command", [OPERANDS_VERB] = "verb",
 	};
 
 	list_options(file, "-", global_options);
 	for (const struct command *const *command = commands; *command; command++) {
-		fprintf(file, "%s\t\t\t%s\t\t\t%s\n", (*command)->name,
-			operands[(*command)->operands], (*command)->summary);
+		list_line(file,
+			  (const char *const[]){(*command)->name, NULL, NULL, NULL,
+						operands[(*command)->operands], NULL,
+						(*command)->summary});
 		list_options(file, (*command)->name, (*command)->options);
 	}
 }

@@ -10,9 +10,9 @@ void help_program(FILE *file);
 void help_command(FILE *file, const struct command *command);
 
 /*
- * For completions, one option to a line, fields between tabs:
- * command, --name, letter, value's name, completion (words, file, folder or nothing), words, help.
- * Global options stand under the command "-". A line with a command and nothing else tells its
- * operands (id, verb, command) and summary: command, "", "", operands, "", "", summary.
+ * For completions, one option to a line, seven fields between tabs, a dash where there is nothing:
+ *   command, --name, -letter, the value's name, its completion (words, file, folder), words, help
+ * Options of every command have a dash for the command. A line without an option's name describes
+ * the command: its operands (id, ids, command, verb) in the fifth field, its summary in the last.
  */
 void help_options(FILE *file);

@@ -12,7 +12,7 @@ void fault_done(struct fault *fault)
 	*fault = FAULT_INIT;
 }
 
-static int fault_fill(struct fault *fault, const char *format, va_list arguments)
+static int _printf_(2, 0) fault_fill(struct fault *fault, const char *format, va_list arguments)
 {
 	char *message = NULL;
 

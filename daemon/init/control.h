@@ -59,8 +59,8 @@ enum control_namespace {
 struct control_usage {
 	uint64_t user_microseconds;
 	uint64_t system_microseconds;
-	uint64_t peak_bytes; /* most resident memory of one process */
-	uint64_t read_blocks;  /* of 512 bytes */
+	uint64_t peak_bytes;  /* most resident memory of one process */
+	uint64_t read_blocks; /* of 512 bytes */
 	uint64_t write_blocks;
 };
 

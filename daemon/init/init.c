@@ -76,7 +76,7 @@ static void usage_from_rusage(struct control_usage *ret, const struct rusage *fr
 
 static void init_not_started(struct init *init, const struct start_error *error)
 {
-	struct control_packet packet = { .type = CONTROL_NOT_STARTED };
+	struct control_packet packet = {.type = CONTROL_NOT_STARTED};
 
 	packet.not_started.step = error->step;
 	packet.not_started.error = error->error;
@@ -92,7 +92,7 @@ static void init_not_started(struct init *init, const struct start_error *error)
  */
 static bool init_read_start(struct init *init)
 {
-	struct control_packet packet = { .type = CONTROL_STARTED };
+	struct control_packet packet = {.type = CONTROL_STARTED};
 	struct start_error error;
 	ssize_t n;
 
@@ -111,7 +111,7 @@ static bool init_read_start(struct init *init)
 
 static void init_main_exited(struct init *init, int status, const struct rusage *usage)
 {
-	struct control_packet packet = { .type = CONTROL_EXITED };
+	struct control_packet packet = {.type = CONTROL_EXITED};
 
 	init->main_exited = true;
 	if (init->start >= 0 && !init_read_start(init))
@@ -151,8 +151,8 @@ static void init_take_signals(struct init *init)
 /* Ends the namespace; see the head of this file for why exiting alone would not do. */
 static _Noreturn void init_end(struct init *init)
 {
-	struct control_packet packet = { .type = CONTROL_EMPTY };
-	struct pollfd signals = { .fd = init->signals, .events = POLLIN };
+	struct control_packet packet = {.type = CONTROL_EMPTY};
+	struct pollfd signals = {.fd = init->signals, .events = POLLIN};
 	struct rusage usage;
 	int r;
 
@@ -174,7 +174,7 @@ static _Noreturn void init_end(struct init *init)
 
 static void init_fork_failed(struct init *init, int error)
 {
-	struct start_error failed = { .step = CONTROL_STEP_FORK, .error = (uint32_t)error };
+	struct start_error failed = {.step = CONTROL_STEP_FORK, .error = (uint32_t)error};
 
 	init_not_started(init, &failed);
 	init_end(init);
@@ -209,7 +209,7 @@ static int init_receive(struct init *init, struct control_packet *ret_packet, in
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS_MAX)];
 	} ancillary;
-	struct iovec vector = { .iov_base = ret_packet, .iov_len = sizeof(*ret_packet) };
+	struct iovec vector = {.iov_base = ret_packet, .iov_len = sizeof(*ret_packet)};
 	struct msghdr message = {
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
@@ -271,9 +271,9 @@ static _Noreturn void init_run(struct init *init)
 
 	for (;;) {
 		struct pollfd ready[] = {
-			{ .fd = init->control, .events = POLLIN },
-			{ .fd = init->signals, .events = POLLIN },
-			{ .fd = init->start, .events = POLLIN },
+			{.fd = init->control, .events = POLLIN},
+			{.fd = init->signals, .events = POLLIN},
+			{.fd = init->start, .events = POLLIN},
 		};
 
 		if (poll(ready, 3, more ? 0 : -1) < 0 && errno != EINTR)
@@ -331,7 +331,7 @@ static int close_all_but(int control)
 
 static uint64_t effective_capabilities(void)
 {
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
 	if (syscall(SYS_capget, &header, data) < 0)
@@ -342,12 +342,15 @@ static uint64_t effective_capabilities(void)
 static int init_hello(struct init *init)
 {
 	static const char *const names[CONTROL_NS_COUNT] = {
-		[CONTROL_NS_USER] = "/proc/self/ns/user", [CONTROL_NS_MNT] = "/proc/self/ns/mnt",
-		[CONTROL_NS_PID] = "/proc/self/ns/pid",	  [CONTROL_NS_IPC] = "/proc/self/ns/ipc",
-		[CONTROL_NS_UTS] = "/proc/self/ns/uts",	  [CONTROL_NS_CGROUP] = "/proc/self/ns/cgroup",
+		[CONTROL_NS_USER] = "/proc/self/ns/user",
+		[CONTROL_NS_MNT] = "/proc/self/ns/mnt",
+		[CONTROL_NS_PID] = "/proc/self/ns/pid",
+		[CONTROL_NS_IPC] = "/proc/self/ns/ipc",
+		[CONTROL_NS_UTS] = "/proc/self/ns/uts",
+		[CONTROL_NS_CGROUP] = "/proc/self/ns/cgroup",
 		[CONTROL_NS_NET] = "/proc/self/ns/net",
 	};
-	struct control_packet packet = { .type = CONTROL_HELLO };
+	struct control_packet packet = {.type = CONTROL_HELLO};
 	struct stat st;
 	size_t i;
 
@@ -377,7 +380,7 @@ static int parse_descriptor(const char *text)
 
 int main(int argc, char **argv)
 {
-	struct init init = { .start = -1 };
+	struct init init = {.start = -1};
 	sigset_t all;
 
 	if (argc != 2 || (init.control = parse_descriptor(argv[1])) < 0) {

@@ -34,7 +34,7 @@ struct launch {
 
 static _Noreturn void fail(int report, enum control_step step, int error)
 {
-	struct start_error failed = { .step = step, .error = (uint32_t)error };
+	struct start_error failed = {.step = step, .error = (uint32_t)error};
 
 	while (write(report, &failed, sizeof(failed)) < 0 && errno == EINTR)
 		;
@@ -117,7 +117,7 @@ static int take_stdio(const int *stdio)
 /* 1 and not 0: a core limit of 0 does not stop a core_pattern that is a pipe. */
 static int forbid_core(void)
 {
-	const struct rlimit one = { .rlim_cur = 1, .rlim_max = 1 };
+	const struct rlimit one = {.rlim_cur = 1, .rlim_max = 1};
 	struct rlimit now;
 
 	if (getrlimit(RLIMIT_CORE, &now) == 0 && now.rlim_max < 1)

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "keeper/state.h"
+#include "state.h"
 
 #define HELLO_SECONDS 30
 /* Enough for every number that descriptors are moved to while bwrap is started. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper/boundary.h"
+#include "boundary.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
 
 static const char *const namespace_names[CONTROL_NS_COUNT] = {
-	[CONTROL_NS_USER] = "user", [CONTROL_NS_MNT] = "mnt",	    [CONTROL_NS_PID] = "pid",
-	[CONTROL_NS_IPC] = "ipc",   [CONTROL_NS_UTS] = "uts",	    [CONTROL_NS_CGROUP] = "cgroup",
+	[CONTROL_NS_USER] = "user", [CONTROL_NS_MNT] = "mnt", [CONTROL_NS_PID] = "pid",
+	[CONTROL_NS_IPC] = "ipc",   [CONTROL_NS_UTS] = "uts", [CONTROL_NS_CGROUP] = "cgroup",
 	[CONTROL_NS_NET] = "net",
 };
 
@@ -29,9 +29,17 @@ static void fill(const struct control_packet *hello, const bool own[CONTROL_NS_C
 		 struct boundary *ret)
 {
 	*ret = (struct boundary){
-		.has = { .pid = true, .own_user = true, .own_mount = true, .own_pid = true,
-			 .own_ipc = true, .own_uts = true, .own_cgroup = true, .own_network = true,
-			 .no_new_privileges = true, .seccomp = true, .capabilities = true },
+		.has = {.pid = true,
+			.own_user = true,
+			.own_mount = true,
+			.own_pid = true,
+			.own_ipc = true,
+			.own_uts = true,
+			.own_cgroup = true,
+			.own_network = true,
+			.no_new_privileges = true,
+			.seccomp = true,
+			.capabilities = true},
 		.pid = hello->hello.pid,
 		.own_user = own[CONTROL_NS_USER],
 		.own_mount = own[CONTROL_NS_MNT],

@@ -9,7 +9,7 @@
  * that fails (a full disk, a quota) loses those bytes, counted, and the stream goes on with a new
  * segment when there is room again.
  */
-#include "keeper/capture.h"
+#include "capture.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -27,7 +27,8 @@ static int open_file(struct capture *capture, uint64_t offset)
 
 	capture->file = openat(capture->folder_fd,
 			       record_segment_name(capture->stream, offset, name),
-			       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+			       O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC,
+			       0600);
 	if (capture->file < 0)
 		return -errno;
 	capture->file_offset = offset;
@@ -54,7 +55,8 @@ static void finish_file(struct capture *capture)
 	struct record_segment *last;
 
 	if (capture->file_offset > 0) {
-		last = &capture->ring[(capture->oldest + capture->segments - 1) % RECORD_SEGMENTS_MAX];
+		last = &capture->ring[(capture->oldest + capture->segments - 1) %
+				      RECORD_SEGMENTS_MAX];
 		last->size = capture->file_size;
 	}
 	capture->file = fd_close(capture->file);
@@ -82,7 +84,7 @@ static int begin_segment(struct capture *capture, uint64_t offset)
 	if (r < 0)
 		return r;
 	capture->ring[(capture->oldest + capture->segments) % RECORD_SEGMENTS_MAX] =
-		(struct record_segment){ .offset = offset };
+		(struct record_segment){.offset = offset};
 	capture->segments++;
 	return 0;
 }

@@ -3,7 +3,7 @@
 
 #include "base/loop.h"
 #include "proto/message.h"
-#include "keeper/record.h"
+#include "record.h"
 
 /*
  * One stream's capture: from the read end of a pipe to the files that record.h describes. The

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper/cgroup.h"
+#include "cgroup.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -84,17 +84,20 @@ static int open_scope(struct payload *payload, const char *cgroup, struct fault 
 	r = own_cgroup(own, sizeof(own));
 	if (r < 0)
 		return fault_void(fault, CAUSE_sandbox_unavailable,
-				  "the keeper's own control group cannot be read: %s", strerror(-r));
+				  "the keeper's own control group cannot be read: %s",
+				  strerror(-r));
 	if (!is_own(own, cgroup))
 		return fault_void(fault, CAUSE_sandbox_unavailable,
-				  "the keeper is not in its scope: it is in %s, not in %s", own, cgroup);
+				  "the keeper is not in its scope: it is in %s, not in %s", own,
+				  cgroup);
 	if (statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
 		return fault_void(fault, CAUSE_sandbox_unavailable,
 				  "there is no unified control group hierarchy at " CGROUP_ROOT);
 	snprintf(path, sizeof(path), CGROUP_ROOT "%s", cgroup);
 	payload->scope_fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (payload->scope_fd < 0)
-		return fault_void(fault, CAUSE_sandbox_unavailable, "%s: %s", path, strerror(errno));
+		return fault_void(fault, CAUSE_sandbox_unavailable, "%s: %s", path,
+				  strerror(errno));
 	return 0;
 }
 
@@ -124,7 +127,7 @@ static int make_groups(struct payload *payload)
 /* One by one: a controller that refuses must not cost the others. What counts is read back. */
 static void enable_controllers(const struct payload *payload)
 {
-	static const char *const wanted[] = { "memory", "pids", "cpu", "io" };
+	static const char *const wanted[] = {"memory", "pids", "cpu", "io"};
 	char available[KNOB_BYTES], value[16];
 	char *word, *rest = NULL;
 	size_t i;
@@ -251,7 +254,7 @@ static bool count_io(const struct payload *payload, uint64_t *ret_read, uint64_t
 
 void payload_count(const struct payload *payload, struct payload_counters *ret)
 {
-	*ret = (struct payload_counters){ 0 };
+	*ret = (struct payload_counters){0};
 	if (payload->fd < 0)
 		return;
 	ret->has.cpu = read_number(payload, "cpu.stat", "user_usec", &ret->user_microseconds) &&
@@ -259,6 +262,7 @@ void payload_count(const struct payload *payload, struct payload_counters *ret)
 	ret->has.memory_peak = read_number(payload, "memory.peak", NULL, &ret->memory_peak);
 	ret->has.tasks_peak = read_number(payload, "pids.peak", NULL, &ret->tasks_peak);
 	ret->has.oom_kills = read_number(payload, "memory.events", "oom_kill", &ret->oom_kills);
-	ret->has.task_limit_hits = read_number(payload, "pids.events", "max", &ret->task_limit_hits);
+	ret->has.task_limit_hits = read_number(payload, "pids.events", "max",
+					       &ret->task_limit_hits);
 	ret->has.io = count_io(payload, &ret->io_read_bytes, &ret->io_write_bytes);
 }

@@ -17,7 +17,7 @@ struct payload {
 	int events_fd; /* its cgroup.events: EPOLLPRI when populated changes */
 };
 
-#define PAYLOAD_INIT ((struct payload){ .scope_fd = -1, .fd = -1, .events_fd = -1 })
+#define PAYLOAD_INIT ((struct payload){.scope_fd = -1, .fd = -1, .events_fd = -1})
 
 /*
  * Checks that this process is in cgroup (as /proc/self/cgroup shows it) or its keeper/, makes

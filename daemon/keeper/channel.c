@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper/channel.h"
+#include "channel.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -33,7 +33,7 @@
 #include "proto/field_table.h"
 
 #define CHANNEL_WORD_(name) #name,
-static const char *const verb_words[CHANNEL_VERB_COUNT] = { CHANNEL_VERBS(CHANNEL_WORD_) };
+static const char *const verb_words[CHANNEL_VERB_COUNT] = {CHANNEL_VERBS(CHANNEL_WORD_)};
 
 #define SEALED (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
@@ -73,9 +73,9 @@ static int pack_packet(msgpack_sbuffer *buffer, enum channel_verb verb,
 static int send_packet(int fd, void *bytes, size_t size, const int *descriptors, size_t count,
 		       bool dontwait)
 {
-	union ancillary ancillary = { 0 };
-	struct iovec vector = { .iov_base = bytes, .iov_len = size };
-	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+	union ancillary ancillary = {0};
+	struct iovec vector = {.iov_base = bytes, .iov_len = size};
+	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 	ssize_t n;
 
 	if (count > 0) {
@@ -158,7 +158,7 @@ int channel_receive(int fd, bool dontwait, struct channel_packet *ret_packet)
 {
 	_cleanup_free_ char *bytes = malloc(CHANNEL_PACKET_BYTES_MAX);
 	union ancillary ancillary;
-	struct iovec vector = { .iov_base = bytes, .iov_len = CHANNEL_PACKET_BYTES_MAX };
+	struct iovec vector = {.iov_base = bytes, .iov_len = CHANNEL_PACKET_BYTES_MAX};
 	struct msghdr message = {
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
@@ -231,7 +231,7 @@ int channel_plan_read(int fd, struct message **ret_message, struct keeper_plan *
 	void *bytes;
 	int r;
 
-	*ret_error = (struct decode_error){ .field = "plan" };
+	*ret_error = (struct decode_error){.field = "plan"};
 	r = fcntl(fd, F_GET_SEALS);
 	if (r < 0 || (r & SEALED) != SEALED || fstat(fd, &st) < 0 || st.st_size <= 0 ||
 	    st.st_size > (off_t)CHANNEL_PLAN_BYTES_MAX) {

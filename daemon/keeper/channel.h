@@ -54,28 +54,32 @@ enum channel_descriptor {
 #define SANDBOX_FD_BINDS 20
 
 /* A map with the key `verb` and these beside it. */
-#define KEEPER_PLAN_FIELDS(X)                                                                    \
-	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                      \
-	X(trial, UINT, REQUIRED, 0, "the Trial's id")                                            \
-	X(uuid, STRING, REQUIRED, 36, "the Trial's uuid")                                        \
-	X(backend, BACKEND, REQUIRED, 0, "systemd or none")                                      \
-	X(cgroup, STRING, OPTIONAL, 4096, "the scope's cgroup, as /proc/self/cgroup shows it; the keeper must be in it") \
-	X(sandbox, BYTES_LIST, REQUIRED, 0, "bwrap's options, without the command")              \
-	X(descriptors, UINT, REQUIRED, 240, "how many bind descriptors follow")                  \
-	X(leases, UINT, OPTIONAL, 8, "how many of them, the last, are leases for keeper and init to hold") \
-	X(command, BYTES_LIST, REQUIRED, 0, "program and arguments")                             \
-	X(environment, PAIRS, REQUIRED, 0, "all of it")                                          \
-	X(cwd, PATH, REQUIRED, PATH_BYTES_MAX, "inside")                                         \
-	X(network, NETWORK, REQUIRED, 0, "what the boundary must show")                          \
-	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "wall limit; none when absent")          \
-	X(grace_seconds, SECONDS, REQUIRED, 3600, "from TERM to the end")                        \
-	X(output, SIZE, REQUIRED, 0, "bytes kept of each stream")                                \
-	X(limits, LIMITS, OPTIONAL, 0, "memory, swap, tasks, cpu for the payload; others for the record") \
-	X(asked, STRINGS, OPTIONAL, 16, "names in limits that somebody asked for: not in force is void limits_unavailable") \
+#define KEEPER_PLAN_FIELDS(X)                                                                      \
+	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \
+	X(trial, UINT, REQUIRED, 0, "the Trial's id")                                              \
+	X(uuid, STRING, REQUIRED, 36, "the Trial's uuid")                                          \
+	X(backend, BACKEND, REQUIRED, 0, "systemd or none")                                        \
+	X(cgroup, STRING, OPTIONAL, 4096,                                                          \
+	  "the scope's cgroup, as /proc/self/cgroup shows it; the keeper must be in it")           \
+	X(sandbox, BYTES_LIST, REQUIRED, 0, "bwrap's options, without the command")                \
+	X(descriptors, UINT, REQUIRED, 240, "how many bind descriptors follow")                    \
+	X(leases, UINT, OPTIONAL, 8,                                                               \
+	  "how many of them, the last, are leases for keeper and init to hold")                    \
+	X(command, BYTES_LIST, REQUIRED, 0, "program and arguments")                               \
+	X(environment, PAIRS, REQUIRED, 0, "all of it")                                            \
+	X(cwd, PATH, REQUIRED, PATH_BYTES_MAX, "inside")                                           \
+	X(network, NETWORK, REQUIRED, 0, "what the boundary must show")                            \
+	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "wall limit; none when absent")            \
+	X(grace_seconds, SECONDS, REQUIRED, 3600, "from TERM to the end")                          \
+	X(output, SIZE, REQUIRED, 0, "bytes kept of each stream")                                  \
+	X(limits, LIMITS, OPTIONAL, 0,                                                             \
+	  "memory, swap, tasks, cpu for the payload; others for the record")                       \
+	X(asked, STRINGS, OPTIONAL, 16,                                                            \
+	  "names in limits that somebody asked for: not in force is void limits_unavailable")      \
 	X(unchecked, BOOL, OPTIONAL, 0, "RequireLimits=no: never void for a limit")
 
-#define KEEPER_RUNNING_FIELDS(X)                                                                 \
-	X(started_at, TIME, REQUIRED, 0, "when")                                                 \
+#define KEEPER_RUNNING_FIELDS(X)                                                                   \
+	X(started_at, TIME, REQUIRED, 0, "when")                                                   \
 	X(pid, UINT, REQUIRED, 0, "trials-init's pid as the keeper sees it")
 
 #define KEEPER_ENDING_FIELDS(X) X(ended_by, ENDER, OPTIONAL, 0, "who ordered it")
@@ -85,11 +89,11 @@ enum channel_descriptor {
 #define KEEPER_EMPTY_FIELDS(X)
 
 /* As in protocol.h. `ended` carries an outcome_record. */
-#define CHANNEL_MESSAGES(M)                                                                      \
-	M(keeper_plan, KEEPER_PLAN_FIELDS)                                                       \
-	M(keeper_running, KEEPER_RUNNING_FIELDS)                                                 \
-	M(keeper_ending, KEEPER_ENDING_FIELDS)                                                   \
-	M(keeper_cancel, KEEPER_CANCEL_FIELDS)                                                   \
+#define CHANNEL_MESSAGES(M)                                                                        \
+	M(keeper_plan, KEEPER_PLAN_FIELDS)                                                         \
+	M(keeper_running, KEEPER_RUNNING_FIELDS)                                                   \
+	M(keeper_ending, KEEPER_ENDING_FIELDS)                                                     \
+	M(keeper_cancel, KEEPER_CANCEL_FIELDS)                                                     \
 	M(keeper_empty, KEEPER_EMPTY_FIELDS)
 
 CHANNEL_MESSAGES(MESSAGE_STRUCT_)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper/clock.h"
+#include "clock.h"
 
 #include <time.h>
 

@@ -12,7 +12,7 @@
  * Every way of ending is a request first (TERM), then an order (FINISH, or the control socket's
  * end), then SIGKILL for pid 1 and cgroup.kill, repeated until it is empty.
  */
-#include "keeper/keeper.h"
+#include "keeper.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -21,7 +21,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
-#include "keeper/state.h"
+#include "state.h"
 
 #define FORCE_SECONDS 2.0
 #define CONTROL_PACKETS_PER_WAKE_UP 16
@@ -150,7 +150,7 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 static void take_started(struct keeper *keeper)
 {
 	struct keeper_running running = {
-		.has = { .started_at = true, .pid = true },
+		.has = {.started_at = true, .pid = true},
 		.pid = (uint64_t)keeper->sandbox.init_pid,
 	};
 
@@ -279,17 +279,19 @@ static void fault_from_bwrap(struct keeper *keeper, int status)
 			   "the sandbox could not be built: %s", text);
 	else if (WIFSIGNALED(status))
 		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
-			   "bwrap was ended by signal %d before the sandbox was up", WTERMSIG(status));
+			   "bwrap was ended by signal %d before the sandbox was up",
+			   WTERMSIG(status));
 	else
-		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
-			   "bwrap exited with %d before the sandbox was up: it may not be the bwrap it should be",
-			   WEXITSTATUS(status));
+		fault_void(
+			&keeper->fault, CAUSE_sandbox_unavailable,
+			"bwrap exited with %d before the sandbox was up: it may not be the bwrap it should be",
+			WEXITSTATUS(status));
 	keeper_fail(keeper, FAULT);
 }
 
 static bool init_is_there(const struct keeper *keeper)
 {
-	struct pollfd ready = { .fd = keeper->sandbox.init_fd, .events = POLLIN };
+	struct pollfd ready = {.fd = keeper->sandbox.init_fd, .events = POLLIN};
 
 	return ready.fd >= 0 && poll(&ready, 1, 0) == 0;
 }
@@ -331,9 +333,9 @@ static void take_cancel(struct keeper *keeper, struct channel_packet *packet)
 	struct decode_error error;
 	struct keeper_cancel cancel;
 
-	if (message_decode(packet->message, packet->body, &keeper_cancel_type,
-			   UNKNOWN_KEYS_IGNORED, &cancel, &error) < 0)
-		cancel = (struct keeper_cancel){ 0 };
+	if (message_decode(packet->message, packet->body, &keeper_cancel_type, UNKNOWN_KEYS_IGNORED,
+			   &cancel, &error) < 0)
+		cancel = (struct keeper_cancel){0};
 	keeper_order(keeper, END_CANCEL,
 		     cancel.has.grace_seconds ? cancel.grace_seconds : keeper->plan.grace_seconds);
 }
@@ -493,20 +495,20 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.loop.epoll_fd = -1,
 		.channel = channel,
 		.channel_open = true,
-		.channel_source = { .fd = -1, .callback = on_channel },
+		.channel_source = {.fd = -1, .callback = on_channel},
 		.signals = -1,
-		.signal_source = { .fd = -1, .callback = on_signal },
+		.signal_source = {.fd = -1, .callback = on_signal},
 		.start = start,
 		.folder = fd_steal(&start->descriptors[CHANNEL_FD_FOLDER]),
-		.stdio = { -1, -1, -1 },
-		.control_source = { .fd = -1, .callback = on_control },
-		.text_source = { .fd = -1, .callback = on_text },
-		.bwrap_source = { .fd = -1, .callback = on_bwrap },
-		.init_source = { .fd = -1, .callback = on_init },
+		.stdio = {-1, -1, -1},
+		.control_source = {.fd = -1, .callback = on_control},
+		.text_source = {.fd = -1, .callback = on_text},
+		.bwrap_source = {.fd = -1, .callback = on_bwrap},
+		.init_source = {.fd = -1, .callback = on_init},
 		.payload = PAYLOAD_INIT,
-		.payload_source = { .fd = -1, .callback = on_payload },
-		.captures = { { .source = SOURCE_INIT, .file = -1 },
-			      { .source = SOURCE_INIT, .file = -1 } },
+		.payload_source = {.fd = -1, .callback = on_payload},
+		.captures = {{.source = SOURCE_INIT, .file = -1},
+			     {.source = SOURCE_INIT, .file = -1}},
 		.wall = TIMER_INIT,
 		.timer = TIMER_INIT,
 		.fault = FAULT_INIT,

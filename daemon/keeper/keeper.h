@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "keeper/channel.h"
+#include "channel.h"
 
 /*
  * Keeps one Trial, from `start` (taken over) to the record and trialsd's `taken`. Returns when

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper/limits.h"
+#include "limits.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,10 +32,10 @@ static void format_cpu(uint64_t value, char *text, size_t size)
 		 CPU_PERIOD_MICROSECONDS);
 }
 
-static const struct knob memory_knob = { "memory", "memory", "memory.max", format_bytes, true };
-static const struct knob swap_knob = { "swap", "memory", "memory.swap.max", format_bytes, true };
-static const struct knob tasks_knob = { "tasks", "pids", "pids.max", format_tasks, false };
-static const struct knob cpu_knob = { "cpu", "cpu", "cpu.max", format_cpu, false };
+static const struct knob memory_knob = {"memory", "memory", "memory.max", format_bytes, true};
+static const struct knob swap_knob = {"swap", "memory", "memory.swap.max", format_bytes, true};
+static const struct knob tasks_knob = {"tasks", "pids", "pids.max", format_tasks, false};
+static const struct knob cpu_knob = {"cpu", "cpu", "cpu.max", format_cpu, false};
 
 /* In force is what the kernel gives back, not what a write returned. */
 static bool in_force(const struct payload *payload, const struct knob *knob, uint64_t value)
@@ -80,7 +80,7 @@ static struct limit_state *add_state(struct applying *applying, const char *name
 	struct limit_state *state = &applying->states[applying->count++];
 
 	*state = (struct limit_state){
-		.has = { .name = true, .asked = true, .by_default = true, .enforced = true },
+		.has = {.name = true, .asked = true, .by_default = true, .enforced = true},
 		.name = name,
 		.asked = value,
 		.by_default = !was_asked(applying->plan, name),
@@ -104,13 +104,18 @@ static int refuse(const struct applying *applying, struct fault *fault)
 
 	if (applying->payload->fd < 0)
 		fault_void(fault, CAUSE_limits_unavailable,
-			   "the limit on %s cannot be enforced: without a systemd user manager there is no control group for the %s controller",
+			   "the limit on %s cannot be enforced: without a systemd user manager "
+			   "there is no control group for the %s controller",
 			   knob->name, knob->controller);
 	else
 		fault_void(fault, CAUSE_limits_unavailable,
-			   "the limit on %s cannot be enforced: %s is not in force, the %s controller is not delegated to this user",
+			   "the limit on %s cannot be enforced: %s is not in force, "
+			   "the %s controller is not delegated to this user",
 			   knob->name, knob->file, knob->controller);
-	return fault_hint(fault, "delegate the controller (Delegate=yes for user@.service), leave the limit out, or set RequireLimits=no in trialsd.conf");
+	return fault_hint(
+		fault,
+		"delegate the controller (Delegate=yes for user@.service), leave the limit out, "
+		"or set RequireLimits=no in trialsd.conf");
 }
 
 int limits_apply(const struct payload *payload, const struct keeper_plan *plan,
@@ -118,7 +123,7 @@ int limits_apply(const struct payload *payload, const struct keeper_plan *plan,
 		 struct fault *ret_fault)
 {
 	const struct limits_spec *limits = &plan->limits;
-	struct applying applying = { .payload = payload, .plan = plan, .states = ret_states };
+	struct applying applying = {.payload = payload, .plan = plan, .states = ret_states};
 
 	/* The keeper's own clock, bwrap's own mounts and the keeper's own files enforce these. */
 	if (limits->has.wall_seconds)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "keeper/cgroup.h"
-#include "keeper/channel.h"
+#include "cgroup.h"
+#include "channel.h"
 
 #define LIMITS_COUNT 8
 

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 
 #include "base/mem.h"
-#include "keeper/keeper.h"
+#include "keeper.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ADDRESS_SANITIZER 1
@@ -56,7 +56,7 @@ static int set_descriptors(void)
 static int set_process(void)
 {
 	/* Not 0: that would still start a core_pattern that is a pipe. */
-	const struct rlimit one = { .rlim_cur = 1, .rlim_max = 1 };
+	const struct rlimit one = {.rlim_cur = 1, .rlim_max = 1};
 
 	if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0 ||
 	    prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) < 0)

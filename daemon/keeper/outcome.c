@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "keeper/outcome.h"
+#include "outcome.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -41,12 +41,14 @@ static void decide_exec_failed(const struct outcome_facts *facts, struct outcome
 	} else if (error == ENOENT || error == ENOTDIR) {
 		decision->exit_code = 127;
 		say(decision, "command not found inside the sandbox: %s", facts->command);
-		decision->hint = "a path is taken as it is inside the sandbox, a name is searched for in PATH";
+		decision->hint =
+			"a path is taken as it is inside the sandbox, a name is searched for in PATH";
 	} else {
 		say(decision, "cannot be executed inside the sandbox: %s: %s", facts->command,
 		    strerror(error));
 		if (error == ENOEXEC)
-			decision->hint = "it is no program for this machine, or a script without a #! line";
+			decision->hint =
+				"it is no program for this machine, or a script without a #! line";
 	}
 }
 
@@ -142,7 +144,8 @@ static void decide_ordered(const struct outcome_facts *facts, struct outcome_dec
 		break;
 	default:
 		decision->outcome = OUTCOME_interrupted;
-		say(decision, "the Trial's keeper was told to end from outside: the session or the host is going down");
+		say(decision,
+		    "the Trial's keeper was told to end from outside: the session or the host is going down");
 		break;
 	}
 }
@@ -150,10 +153,8 @@ static void decide_ordered(const struct outcome_facts *facts, struct outcome_dec
 enum ender outcome_ender(enum end_order order)
 {
 	static const enum ender enders[] = {
-		[END_NOT_ORDERED] = ENDER_agent,
-		[END_CANCEL] = ENDER_client,
-		[END_WALL_LIMIT] = ENDER_wall_limit,
-		[END_DAEMON_GONE] = ENDER_daemon,
+		[END_NOT_ORDERED] = ENDER_agent,     [END_CANCEL] = ENDER_client,
+		[END_WALL_LIMIT] = ENDER_wall_limit, [END_DAEMON_GONE] = ENDER_daemon,
 		[END_OUTSIDE] = ENDER_outside,
 	};
 
@@ -162,7 +163,7 @@ enum ender outcome_ender(enum end_order order)
 
 void outcome_decide(const struct outcome_facts *facts, struct outcome_decision *ret)
 {
-	*ret = (struct outcome_decision){ .exit_code = -1, .exit_signal = -1 };
+	*ret = (struct outcome_decision){.exit_code = -1, .exit_signal = -1};
 
 	if (facts->exited && WIFEXITED(facts->status))
 		ret->exit_code = WEXITSTATUS(facts->status);
@@ -180,8 +181,9 @@ void outcome_decide(const struct outcome_facts *facts, struct outcome_decision *
 		decide_not_started(facts, ret);
 	} else if (!facts->started) {
 		decide_void(ret, CAUSE_sandbox_unavailable);
-		say(ret, facts->oom_kills ? "the memory limit is too small for the sandbox itself"
-					  : "the sandbox ended before the main process was started");
+		say(ret, facts->oom_kills
+				 ? "the memory limit is too small for the sandbox itself"
+				 : "the sandbox ended before the main process was started");
 	} else {
 		decide_by_itself(facts, ret);
 	}

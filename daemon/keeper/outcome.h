@@ -13,7 +13,7 @@
  */
 enum end_order {
 	END_NOT_ORDERED,
-	END_CANCEL,	 /* by trialsd, for a client */
+	END_CANCEL, /* by trialsd, for a client */
 	END_WALL_LIMIT,
 	END_DAEMON_GONE, /* trialsd left */
 	END_OUTSIDE,	 /* the keeper itself was told to end: the user's session is ending */
@@ -28,11 +28,11 @@ struct outcome_facts {
 	uint32_t error;
 	const char *command; /* of not_started, for the message */
 	const char *cwd;
-	bool exited;	 /* init reported the main process's end */
-	uint32_t status; /* as wait(2) gives it */
-	bool init_gone;	 /* pid 1 went without that report */
-	bool bwrap_gone; /* bwrap went while pid 1 was there */
-	int bwrap_signal; /* what ended it, 0 for none */
+	bool exited;	    /* init reported the main process's end */
+	uint32_t status;    /* as wait(2) gives it */
+	bool init_gone;	    /* pid 1 went without that report */
+	bool bwrap_gone;    /* bwrap went while pid 1 was there */
+	int bwrap_signal;   /* what ended it, 0 for none */
 	uint64_t oom_kills; /* in the payload */
 };
 
@@ -43,9 +43,9 @@ struct outcome_decision {
 	bool has_cause;
 	enum cause cause;
 	enum ender ended_by;
-	int exit_code;	 /* -1: none */
-	int exit_signal; /* -1: none */
-	const char *hint; /* a constant, the fault's, or NULL */
+	int exit_code;			     /* -1: none */
+	int exit_signal;		     /* -1: none */
+	const char *hint;		     /* a constant, the fault's, or NULL */
 	char message[OUTCOME_MESSAGE_BYTES]; /* empty: none */
 };
 

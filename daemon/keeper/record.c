@@ -7,7 +7,7 @@
  * files only grow or go: a reader that finds one gone looks at the folder again and then sees the
  * hole as what it is, a gap.
  */
-#include "keeper/record.h"
+#include "record.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -167,7 +167,7 @@ static void insert_segment(struct record_stream *stream, uint64_t offset, uint64
 		segments[at] = segments[at - 1];
 		at--;
 	}
-	segments[at] = (struct record_segment){ .offset = offset, .size = size };
+	segments[at] = (struct record_segment){.offset = offset, .size = size};
 	stream->count++;
 }
 
@@ -194,7 +194,8 @@ static int look(struct record_stream *stream)
 	stream->kept = 0;
 	while ((entry = readdir(folder)))
 		if (parse_segment_name(entry->d_name, name, &offset) &&
-		    fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+		    fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
 			insert_segment(stream, offset, (uint64_t)st.st_size);
 	closedir(folder);
 	for (i = 0; i < stream->count; i++) {
@@ -206,7 +207,7 @@ static int look(struct record_stream *stream)
 
 int record_stream_open(struct record_stream *ret_stream, int folder_fd, enum stream stream)
 {
-	*ret_stream = (struct record_stream){ .folder_fd = folder_fd, .stream = stream };
+	*ret_stream = (struct record_stream){.folder_fd = folder_fd, .stream = stream};
 	return look(ret_stream);
 }
 

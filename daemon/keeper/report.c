@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "keeper/record.h"
-#include "keeper/state.h"
+#include "record.h"
+#include "state.h"
 
 #define RECORD_RETRY_SECONDS 1.0
 #define BLOCK_BYTES 512u
@@ -84,7 +84,7 @@ static void fill_logs(struct keeper *keeper)
 		const struct capture *capture = &keeper->captures[i];
 
 		keeper->logs[i] = (struct log_state){
-			.has = { .stream = true, .bytes = true, .kept = true },
+			.has = {.stream = true, .bytes = true, .kept = true},
 			.stream = (enum stream)i,
 			.bytes = capture->bytes,
 			.kept = capture->kept,
@@ -126,9 +126,9 @@ void keeper_report(struct keeper *keeper)
 	fill_counters(keeper, &counters);
 	keeper_write_record(keeper);
 
-	if (keeper->channel_open && channel_send(keeper->channel, CHANNEL_ended,
-						 &outcome_record_type, &keeper->record, NULL, 0,
-						 false) < 0)
+	if (keeper->channel_open &&
+	    channel_send(keeper->channel, CHANNEL_ended, &outcome_record_type, &keeper->record,
+			 NULL, 0, false) < 0)
 		keeper->channel_open = false;
 }
 

@@ -11,7 +11,7 @@
  * The keeper is the subreaper of what it starts: bwrap killed at a bad moment leaves a child that
  * waits for it for ever, and that must be somebody's to find.
  */
-#include "keeper/sandbox.h"
+#include "sandbox.h"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -118,8 +118,8 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 {
 	char program[] = "bwrap", option[] = "--args", separator[] = "--", arguments[16], init[32],
 	     control[16];
-	char *const argv[] = { program, option, arguments, separator, init, control, NULL };
-	char *const environment[] = { NULL };
+	char *const argv[] = {program, option, arguments, separator, init, control, NULL};
+	char *const environment[] = {NULL};
 	int bwrap;
 	size_t i;
 
@@ -212,9 +212,9 @@ struct spawning {
 
 static void spawning_done(struct spawning *spawning)
 {
-	int *fds[] = { &spawning->control[0], &spawning->control[1], &spawning->text[0],
-		       &spawning->text[1],    &spawning->report[0],  &spawning->report[1],
-		       &spawning->arguments,  &spawning->null };
+	int *fds[] = {&spawning->control[0], &spawning->control[1], &spawning->text[0],
+		      &spawning->text[1],    &spawning->report[0],  &spawning->report[1],
+		      &spawning->arguments,  &spawning->null};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(fds); i++)
@@ -226,8 +226,11 @@ static int spawning_init(struct spawning *spawning, const struct sandbox_order *
 	const int on = 1;
 
 	*spawning = (struct spawning){
-		.control = { -1, -1 }, .text = { -1, -1 }, .report = { -1, -1 },
-		.arguments = -1,       .null = -1,
+		.control = {-1, -1},
+		.text = {-1, -1},
+		.report = {-1, -1},
+		.arguments = -1,
+		.null = -1,
 	};
 	/* Credentials are asked for before there is anybody to send a packet without them. */
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, spawning->control) < 0 ||
@@ -247,16 +250,16 @@ static size_t fill_placements(const struct spawning *spawning, const struct sand
 {
 	size_t count = 0, i;
 
-	placements[count++] = (struct placement){ spawning->null, STDIN_FILENO };
-	placements[count++] = (struct placement){ spawning->null, STDOUT_FILENO };
-	placements[count++] = (struct placement){ spawning->text[1], STDERR_FILENO };
-	placements[count++] = (struct placement){ spawning->control[1], SANDBOX_FD_CONTROL };
-	placements[count++] = (struct placement){ order->init, SANDBOX_FD_INIT };
-	placements[count++] = (struct placement){ spawning->arguments, SANDBOX_FD_ARGUMENTS };
-	placements[count++] = (struct placement){ order->seccomp, SANDBOX_FD_SECCOMP };
+	placements[count++] = (struct placement){spawning->null, STDIN_FILENO};
+	placements[count++] = (struct placement){spawning->null, STDOUT_FILENO};
+	placements[count++] = (struct placement){spawning->text[1], STDERR_FILENO};
+	placements[count++] = (struct placement){spawning->control[1], SANDBOX_FD_CONTROL};
+	placements[count++] = (struct placement){order->init, SANDBOX_FD_INIT};
+	placements[count++] = (struct placement){spawning->arguments, SANDBOX_FD_ARGUMENTS};
+	placements[count++] = (struct placement){order->seccomp, SANDBOX_FD_SECCOMP};
 	for (i = 0; i < order->bind_count; i++)
-		placements[count++] = (struct placement){ order->binds[i],
-							  SANDBOX_FD_BINDS + (int)i };
+		placements[count++] = (struct placement){order->binds[i],
+							 SANDBOX_FD_BINDS + (int)i};
 	return count;
 }
 
@@ -320,7 +323,7 @@ int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(struct ucred))];
 	} ancillary;
-	struct iovec vector = { .iov_base = ret_packet, .iov_len = sizeof(*ret_packet) };
+	struct iovec vector = {.iov_base = ret_packet, .iov_len = sizeof(*ret_packet)};
 	struct msghdr message = {
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
@@ -344,8 +347,8 @@ int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 	    ret_packet->version != CONTROL_VERSION)
 		return -EBADMSG;
 	pid = sender(&message);
-	if (pid <= 0 || (sandbox->init_pid ? pid != sandbox->init_pid
-					    : ret_packet->type != CONTROL_HELLO))
+	if (pid <= 0 ||
+	    (sandbox->init_pid ? pid != sandbox->init_pid : ret_packet->type != CONTROL_HELLO))
 		return -EBADMSG;
 	if (!sandbox->init_pid) {
 		sandbox->init_fd = pidfd_open(pid);
@@ -362,9 +365,9 @@ static int send_control(struct sandbox *sandbox, struct control_packet *packet, 
 	union {
 		struct cmsghdr header;
 		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS_MAX)];
-	} ancillary = { 0 };
-	struct iovec vector = { .iov_base = packet, .iov_len = sizeof(*packet) };
-	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+	} ancillary = {0};
+	struct iovec vector = {.iov_base = packet, .iov_len = sizeof(*packet)};
+	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
 
 	if (sandbox->control < 0)
 		return -EPIPE;
@@ -386,7 +389,7 @@ static int send_control(struct sandbox *sandbox, struct control_packet *packet, 
 int sandbox_go(struct sandbox *sandbox, int launch, const int stdio[3], const int *leases,
 	       size_t lease_count)
 {
-	struct control_packet packet = { .type = CONTROL_GO };
+	struct control_packet packet = {.type = CONTROL_GO};
 	int fds[CONTROL_DESCRIPTORS_MAX];
 
 	if (lease_count > CONTROL_DESCRIPTORS_MAX - 4)
@@ -401,7 +404,7 @@ int sandbox_go(struct sandbox *sandbox, int launch, const int stdio[3], const in
 
 int sandbox_signal(struct sandbox *sandbox, int number)
 {
-	struct control_packet packet = { .type = CONTROL_SIGNAL };
+	struct control_packet packet = {.type = CONTROL_SIGNAL};
 
 	packet.signal.number = (uint32_t)number;
 	return send_control(sandbox, &packet, NULL, 0);
@@ -409,7 +412,7 @@ int sandbox_signal(struct sandbox *sandbox, int number)
 
 int sandbox_finish(struct sandbox *sandbox)
 {
-	struct control_packet packet = { .type = CONTROL_FINISH };
+	struct control_packet packet = {.type = CONTROL_FINISH};
 
 	return send_control(sandbox, &packet, NULL, 0);
 }
@@ -523,7 +526,7 @@ bool sandbox_read_text(struct sandbox *sandbox)
 
 int sandbox_reap_bwrap(struct sandbox *sandbox, int *ret_status)
 {
-	siginfo_t info = { 0 };
+	siginfo_t info = {0};
 
 	if (sandbox->bwrap_fd < 0)
 		return 0;

@@ -7,7 +7,7 @@
 
 #include "base/fault.h"
 #include "init/control.h"
-#include "keeper/channel.h"
+#include "channel.h"
 
 /*
  * The processes of one sandbox, from outside: bwrap, our child, and trials-init, pid 1 inside.
@@ -16,8 +16,8 @@
 #define SANDBOX_TEXT_BYTES 2048
 
 struct sandbox {
-	int control;	/* our end; -1 before and after */
-	int text_fd;	/* what bwrap and trials-init say on stderr */
+	int control; /* our end; -1 before and after */
+	int text_fd; /* what bwrap and trials-init say on stderr */
 	pid_t bwrap_pid;
 	int bwrap_fd;	/* pidfd; -1: never started, or reaped */
 	pid_t init_pid; /* 0 until HELLO */

@@ -3,14 +3,14 @@
 
 #include "base/fault.h"
 #include "base/loop.h"
-#include "keeper/boundary.h"
-#include "keeper/capture.h"
-#include "keeper/cgroup.h"
-#include "keeper/channel.h"
-#include "keeper/clock.h"
-#include "keeper/limits.h"
-#include "keeper/outcome.h"
-#include "keeper/sandbox.h"
+#include "boundary.h"
+#include "capture.h"
+#include "cgroup.h"
+#include "channel.h"
+#include "clock.h"
+#include "limits.h"
+#include "outcome.h"
+#include "sandbox.h"
 
 /* The keeper's state; shared by keeper.c, begin.c and report.c only. */
 

@@ -212,9 +212,18 @@ static bool has_option(const char *help, const char *option)
 	return false;
 }
 
+const char *bwrap_missing_option(const char *help)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(needed); i++)
+		if (!has_option(help, needed[i]))
+			return needed[i];
+	return NULL;
+}
+
 static int ability_check(struct plan_bwrap *bwrap, const char *shown, struct fault *fault)
 {
 	_cleanup_free_ char *help = NULL, *version = NULL;
+	const char *missing;
 	int r;
 
 	r = probe(bwrap->fd, "--help", &help);
@@ -228,12 +237,11 @@ static int ability_check(struct plan_bwrap *bwrap, const char *shown, struct fau
 		return r < 0 ? r : fault_hint(fault, "apt install --reinstall bubblewrap");
 	}
 	version[strcspn(version, "\n")] = '\0';
-	for (size_t i = 0; i < ARRAY_SIZE(needed); i++) {
-		if (has_option(help, needed[i]))
-			continue;
+	missing = bwrap_missing_option(help);
+	if (missing) {
 		r = fault_set(fault, ERROR_unavailable,
 			      "bwrap: %s (%s) has no option %s, which a sandbox needs", shown,
-			      version, needed[i]);
+			      version, missing);
 		return r < 0 ? r
 			     : fault_hint(
 				       fault,

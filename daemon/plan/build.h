@@ -88,6 +88,9 @@ int inside_resolve(const struct plan *plan, const char *path, char **ret_canonic
 int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, struct fault *ret_fault);
 
+/* The first option that a sandbox needs and bwrap's help does not name, or NULL. */
+const char *bwrap_missing_option(const char *help);
+
 /* plan_make with the host's fixed part given: what tests call to be the same everywhere. */
 int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 	       const struct launch_request *launch, struct fault *ret_fault);

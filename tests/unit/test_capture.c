@@ -41,7 +41,7 @@ static void remove_files(enum stream stream)
 
 static void tear_down(void)
 {
-	static const char *const names[] = { "outcome", "outcome.new", "stdout.1", "stdoutx" };
+	static const char *const names[] = {"outcome", "outcome.new", "stdout.1", "stdoutx"};
 
 	remove_files(STREAM_stdout);
 	remove_files(STREAM_stderr);
@@ -103,16 +103,16 @@ static const struct {
 	unsigned int gaps;
 	uint64_t kept;
 } amounts[] = {
-	{ 0, 0, 0 },
-	{ 1, 0, 1 },
-	{ CAP / 2 - 1, 0, CAP / 2 - 1 },
-	{ CAP / 2, 0, CAP / 2 },
-	{ CAP / 2 + 1, 0, CAP / 2 + 1 },
-	{ CAP - 1, 0, CAP - 1 },
-	{ CAP, 0, CAP },
-	{ CAP + 1, 1, CAP - SEGMENT + 1 },
-	{ CAP + SEGMENT, 1, CAP },
-	{ 100 * CAP + 77, 1, CAP - SEGMENT + 77 },
+	{0, 0, 0},
+	{1, 0, 1},
+	{CAP / 2 - 1, 0, CAP / 2 - 1},
+	{CAP / 2, 0, CAP / 2},
+	{CAP / 2 + 1, 0, CAP / 2 + 1},
+	{CAP - 1, 0, CAP - 1},
+	{CAP, 0, CAP},
+	{CAP + 1, 1, CAP - SEGMENT + 1},
+	{CAP + SEGMENT, 1, CAP},
+	{100 * CAP + 77, 1, CAP - SEGMENT + 77},
 };
 
 static void check_amount(uint64_t amount, unsigned int gaps, uint64_t kept, size_t piece)
@@ -190,8 +190,8 @@ START_TEST(reader_overtaken)
 	ck_assert_int_eq(record_stream_open(&stream, folder_fd, STREAM_stdout), 0);
 	produce(&capture, 3 * CAP, 4096);
 	/* Its first segment is gone now. */
-	ck_assert_int_eq(record_stream_read(&stream, CAP / 2 + 5, bytes, sizeof(bytes), &size, &gap_end),
-			 1);
+	ck_assert_int_eq(
+		record_stream_read(&stream, CAP / 2 + 5, bytes, sizeof(bytes), &size, &gap_end), 1);
 	ck_assert_uint_eq(size, 0);
 	ck_assert_uint_gt(gap_end, 2 * CAP);
 	ck_assert_uint_eq(read_all(&stream, 0, 1000, &gaps, &data), capture.bytes);
@@ -200,7 +200,8 @@ START_TEST(reader_overtaken)
 	/* At the end, and a byte more. */
 	ck_assert_int_eq(record_stream_read(&stream, capture.bytes, bytes, 1, &size, &gap_end), 0);
 	produce(&capture, 1, 1);
-	ck_assert_int_eq(record_stream_read(&stream, capture.bytes - 1, bytes, 1, &size, &gap_end), 1);
+	ck_assert_int_eq(record_stream_read(&stream, capture.bytes - 1, bytes, 1, &size, &gap_end),
+			 1);
 	ck_assert_uint_eq(size, 1);
 	capture_done(&capture);
 }
@@ -235,9 +236,9 @@ END_TEST
  */
 START_TEST(files_cannot_be_written)
 {
-	const struct rlimit little = { .rlim_cur = 1000, .rlim_max = RLIM_INFINITY };
-	const struct rlimit none = { .rlim_cur = 0, .rlim_max = RLIM_INFINITY };
-	const struct rlimit enough = { .rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY };
+	const struct rlimit little = {.rlim_cur = 1000, .rlim_max = RLIM_INFINITY};
+	const struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+	const struct rlimit enough = {.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
 	struct record_stream stream;
 	struct capture capture;
 	unsigned int gaps;
@@ -270,7 +271,7 @@ END_TEST
 
 START_TEST(names_of_others)
 {
-	static const char *const names[] = { "stdout.1", "stdoutx" };
+	static const char *const names[] = {"stdout.1", "stdoutx"};
 	struct record_stream stream;
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
@@ -309,7 +310,7 @@ END_TEST
 static struct outcome_record sample_record(void)
 {
 	struct outcome_record record = {
-		.has = { .outcome = true, .ended_at = true, .exit_code = true, .message = true },
+		.has = {.outcome = true, .ended_at = true, .exit_code = true, .message = true},
 		.outcome = OUTCOME_failed,
 		.ended_at = 1234567,
 		.exit_code = 3,

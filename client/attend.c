@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "attend.h"
@@ -25,12 +26,16 @@
 
 enum { STREAMS = 2 };
 
+/* timeout(1) and batch systems signal the process and then its group: that is one wish, not two. */
+#define SAME_SIGNAL_SECONDS 2
+
 struct attendance {
 	struct context *context;
 	bool follow;
 	int signal_fd;
-	int signals;	 /* INT and TERM that came */
-	int last_signal;
+	int last_signal;   /* INT or TERM; 0: none came */
+	time_t first_came; /* monotonic seconds */
+	bool leaving;
 	uint64_t launch_number;
 	uint64_t wait_number;
 	uint64_t cancel_number;
@@ -65,8 +70,8 @@ static int ask_cancel(struct attendance *attendance)
 {
 	if (!attendance->id || attendance->cancel_number)
 		return 0;
-	return context_send(attendance->context, "cancel",
-			    id_arguments((uint64_t)attendance->id), &attendance->cancel_number);
+	return context_send(attendance->context, "cancel", id_arguments((uint64_t)attendance->id),
+			    &attendance->cancel_number);
 }
 
 /* The Trial has a number: from here on it is waited for. */
@@ -93,7 +98,7 @@ static int launched(struct attendance *attendance, const json_t *trial)
 				 stream_arguments((uint64_t)attendance->id,
 						  attendance->writers[i].stream, true),
 				 &attendance->stream_numbers[i]);
-	if (!r && attendance->signals)
+	if (!r && attendance->last_signal)
 		r = ask_cancel(attendance);
 	return r;
 }
@@ -204,18 +209,23 @@ static int take_messages(struct attendance *attendance)
 static int take_signals(struct attendance *attendance)
 {
 	struct signalfd_siginfo info;
+	struct timespec now;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
 	while (read(attendance->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
-		attendance->signals++;
+		if (!attendance->last_signal)
+			attendance->first_came = now.tv_sec;
+		else if (now.tv_sec - attendance->first_came >= SAME_SIGNAL_SECONDS)
+			attendance->leaving = true;
 		attendance->last_signal = (int)info.ssi_signo;
 	}
-	if (attendance->signals > 1) {
+	if (attendance->leaving) {
 		if (attendance->id)
 			fprintf(stderr, "trialctl: leaving; Trial %lld is being canceled\n",
 				(long long)attendance->id);
 		return EXIT_SIGNAL + attendance->last_signal;
 	}
-	return attendance->signals ? ask_cancel(attendance) : 0;
+	return attendance->last_signal ? ask_cancel(attendance) : 0;
 }
 
 static int attend_until_end(struct attendance *attendance)

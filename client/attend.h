@@ -8,7 +8,7 @@
 
 /*
  * Launches a Trial and stays with it: waits for its end and, with follow, passes its output on.
- * INT and TERM to this process cancel the Trial, which is then waited for as before; a second
- * one leaves. launch (the arguments of the verb) is consumed. Returns the exit code.
+ * INT and TERM to this process cancel the Trial, which is then waited for as before; another one
+ * some seconds later leaves. launch (the arguments of the verb) is consumed. Returns the exit code.
  */
 int attend(struct context *context, json_t *launch, bool follow);

@@ -104,14 +104,16 @@ static int fill_bind(char *text, json_t *bind, struct trials_error *ret_error)
 	if (colon) {
 		*colon = 0;
 		if (last_colon(text))
-			return usage_error(ret_error, "write \\: for a colon of a name",
-					   "--bind takes SRC[:DST][:ro|rw][:optional]; this has more "
-					   "parts");
+			return usage_error(
+				ret_error, "write \\: for a colon of a name",
+				"--bind takes SRC[:DST][:ro|rw][:optional]; this has more "
+				"parts");
 		unescape(destination);
 		if (*destination != '/')
 			return usage_error(ret_error,
 					   "write \\: for a colon of a name; the mode is ro or rw",
-					   "--bind: \"%s\" is no absolute destination", destination);
+					   "--bind: \"%s\" is no absolute destination",
+					   destination);
 	}
 	unescape(text);
 	r = path_absolute(text, &source);

@@ -56,10 +56,11 @@ static int add_since(json_t *filter, const char *value, struct trials_error *ret
 	uint64_t moment;
 
 	if (parse_since(value, (uint64_t)time(NULL) * 1000000, &moment) < 0)
-		return usage_error(ret_error, NULL,
-				   "--since takes how long ago (90s, 2h, 1d) or a date "
-				   "(2025-03-01, 2025-03-01T14:30, 2025-03-01T14:30:00Z); not \"%s\"",
-				   value);
+		return usage_error(
+			ret_error, NULL,
+			"--since takes how long ago (90s, 2h, 1d) or a date "
+			"(2025-03-01, 2025-03-01T14:30, 2025-03-01T14:30:00Z); not \"%s\"",
+			value);
 	json_object_set_new(filter, "since", json_integer((json_int_t)moment));
 	return 0;
 }

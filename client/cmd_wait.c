@@ -41,7 +41,7 @@ static void take_answer(struct context *context, struct waiting *waiting,
 	waiting->exit_code = exit_code_of_trial(trial);
 	if (context->json) {
 		context_print(context, trial);
-	} else {
+	} else if (!waiting->exit_code) {
 		line = trial_line(trial);
 		puts(line);
 		fflush(stdout);

@@ -149,8 +149,7 @@ static int make_arguments(const struct context *context, const char *verb, json_
 	return r < 0 ? context_fail(context, r, &error) : 0;
 }
 
-int context_send(struct context *context, const char *verb, json_t *arguments,
-		 uint64_t *ret_number)
+int context_send(struct context *context, const char *verb, json_t *arguments, uint64_t *ret_number)
 {
 	struct trials_message *encoded;
 	struct trials_error error;

@@ -52,10 +52,8 @@ static int code_of_answer(const char *word)
 		const char *word;
 		int code;
 	} words[] = {
-		{"bad_request", EXIT_PROTOCOL},
-		{"unsupported_version", EXIT_PROTOCOL},
-		{"unknown_verb", EXIT_PROTOCOL},
-		{"busy", EXIT_BUSY},
+		{"bad_request", EXIT_PROTOCOL},	 {"unsupported_version", EXIT_PROTOCOL},
+		{"unknown_verb", EXIT_PROTOCOL}, {"busy", EXIT_BUSY},
 		{"internal", EXIT_INTERNAL},
 	};
 

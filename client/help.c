@@ -76,28 +76,27 @@ static void list_options(FILE *file, const char *command, const struct option *o
 		if (option->words)
 			snprintf(words, sizeof(words), "%.*s", (int)strlen(option->words) - 1,
 				 option->words);
-		list_line(file, (const char *const[]){
-					command, name, option->letter ? letter : NULL,
-					option->argument,
-					option->words ? "words" : completions[option->completion],
-					words, option->help});
+		list_line(file,
+			  (const char *const[]){
+				  command, name, option->letter ? letter : NULL, option->argument,
+				  option->words ? "words" : completions[option->completion], words,
+				  option->help});
 	}
 }
 
 void help_options(FILE *file)
 {
 	static const char *const operands[] = {
-		[OPERANDS_NONE] = NULL,	       [OPERANDS_ID] = "id",
-		[OPERANDS_OPTIONAL_ID] = "id", [OPERANDS_IDS] = "ids",
+		[OPERANDS_NONE] = NULL,		[OPERANDS_ID] = "id",
+		[OPERANDS_OPTIONAL_ID] = "id",	[OPERANDS_IDS] = "ids",
 		[OPERANDS_COMMAND] = "command", [OPERANDS_VERB] = "verb",
 	};
 
 	list_options(file, "-", global_options);
 	for (const struct command *const *command = commands; *command; command++) {
-		list_line(file,
-			  (const char *const[]){(*command)->name, NULL, NULL, NULL,
-						operands[(*command)->operands], NULL,
-						(*command)->summary});
+		list_line(file, (const char *const[]){(*command)->name, NULL, NULL, NULL,
+						      operands[(*command)->operands], NULL,
+						      (*command)->summary});
 		list_options(file, (*command)->name, (*command)->options);
 	}
 }

@@ -12,7 +12,8 @@
 
 bool input_is_private(const char *name)
 {
-	static const char *const ours[] = {"/dev/fd/", "/dev/stdin", "/proc/self/", "/proc/thread-"};
+	static const char *const ours[] = {"/dev/fd/", "/dev/stdin", "/proc/self/",
+					   "/proc/thread-"};
 	struct stat status;
 
 	if (strcmp(name, "-") == 0)

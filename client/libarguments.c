@@ -186,8 +186,7 @@ static int pack_message(struct packing *packing, const struct message_type *type
 		if (!field && strlen(key) > MESSAGE_KEY_BYTES_MAX)
 			return refuse(packing, "", "a key is too long to be one of the protocol");
 		pack_text(&packing->packer, key, strlen(key));
-		r = field ? pack_field(packing, field, value)
-			  : pack_plain(packing, key, value, 0);
+		r = field ? pack_field(packing, field, value) : pack_plain(packing, key, value, 0);
 		if (r < 0)
 			return r;
 	}
@@ -197,8 +196,7 @@ static int pack_message(struct packing *packing, const struct message_type *type
 static int refused(const char *verb, const struct decode_error *error,
 		   struct trials_error *ret_error)
 {
-	return error_set(ret_error, -EINVAL, NULL, "%s: %s",
-			 error->field[0] ? error->field : verb,
+	return error_set(ret_error, -EINVAL, NULL, "%s: %s", error->field[0] ? error->field : verb,
 			 error->reason[0] ? error->reason : "not a message of the protocol");
 }
 

@@ -24,8 +24,8 @@ static int broken(const struct trials_connection *connection, struct trials_erro
 	switch (connection->broken) {
 	case -ECONNRESET:
 		return error_set(ret_error, connection->broken,
-				 "trialctl status tells whether it runs",
-				 "trialsd at %s went away", connection->path);
+				 "trialctl status tells whether it runs", "trialsd at %s went away",
+				 connection->path);
 	case -ENOBUFS:
 		return error_set(ret_error, connection->broken, NULL,
 				 "more messages are waiting than are kept; take them with "

@@ -184,9 +184,8 @@ static int hello(struct trials_connection *connection, const char *program, uint
 				 "trialsd at %s does not answer", connection->path);
 	if (r < 0)
 		return r;
-	if (!answer->body ||
-	    message_decode(answer->message, answer->body, &hello_reply_type, UNKNOWN_KEYS_IGNORED,
-			   &reply, &decode_error) < 0) {
+	if (!answer->body || message_decode(answer->message, answer->body, &hello_reply_type,
+					    UNKNOWN_KEYS_IGNORED, &reply, &decode_error) < 0) {
 		r = error_set(ret_error, -EBADMSG, NULL,
 			      "what listens on %s does not speak trialsd's protocol",
 			      connection->path);

@@ -137,8 +137,7 @@ static unsigned int unsafe_character(const uint8_t *text, size_t *ret_bytes)
 	if (text[0] == 0xe2 && text[1] && text[2]) {
 		*ret_bytes = 3;
 		point = 0x2000u | (unsigned int)(text[1] & 0x3f) << 6 | (text[2] & 0x3f);
-		return point == 0x200e || point == 0x200f ||
-				       (point >= 0x2028 && point <= 0x202e) ||
+		return point == 0x200e || point == 0x200f || (point >= 0x2028 && point <= 0x202e) ||
 				       (point >= 0x2066 && point <= 0x2069)
 			       ? point
 			       : 0;

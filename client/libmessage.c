@@ -204,8 +204,8 @@ int trials_get_string(struct trials_message *message, const char *name, const ch
 	return 0;
 }
 
-int trials_get_bytes(const struct trials_message *message, const char *name,
-		     const void **ret_bytes, size_t *ret_size)
+int trials_get_bytes(const struct trials_message *message, const char *name, const void **ret_bytes,
+		     size_t *ret_size)
 {
 	const msgpack_object *object = find(message, name);
 

@@ -36,10 +36,10 @@ enum tone tone_of_word(const char *word)
 		const char *word;
 		enum tone tone;
 	} tones[] = {
-		{"delivered", TONE_GOOD},   {"failed", TONE_BAD},	{"timed_out", TONE_BAD},
-		{"stalled", TONE_BAD},	    {"out_of_memory", TONE_BAD}, {"void", TONE_ODD},
-		{"interrupted", TONE_ODD},  {"lost", TONE_ODD},		{"canceled", TONE_ODD},
-		{"running", TONE_BUSY},	    {"starting", TONE_BUSY},	{"ending", TONE_BUSY},
+		{"delivered", TONE_GOOD},  {"failed", TONE_BAD},	{"timed_out", TONE_BAD},
+		{"stalled", TONE_BAD},	   {"out_of_memory", TONE_BAD}, {"void", TONE_ODD},
+		{"interrupted", TONE_ODD}, {"lost", TONE_ODD},		{"canceled", TONE_ODD},
+		{"running", TONE_BUSY},	   {"starting", TONE_BUSY},	{"ending", TONE_BUSY},
 		{"held", TONE_ODD},
 	};
 
@@ -52,12 +52,8 @@ enum tone tone_of_word(const char *word)
 void print_toned(FILE *file, bool colours, enum tone tone, const char *text)
 {
 	static const char *const codes[] = {
-		[TONE_PLAIN] = NULL,
-		[TONE_GOOD] = "32",
-		[TONE_BAD] = "31",
-		[TONE_ODD] = "33",
-		[TONE_BUSY] = "36",
-		[TONE_FAINT] = "2",
+		[TONE_PLAIN] = NULL, [TONE_GOOD] = "32", [TONE_BAD] = "31",
+		[TONE_ODD] = "33",   [TONE_BUSY] = "36", [TONE_FAINT] = "2",
 	};
 
 	if (colours && codes[tone])

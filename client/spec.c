@@ -41,7 +41,8 @@ const struct option spec_options[] = {
 	{"env", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a variable to set"},
 	{"network", 0, "NETWORK", PROTOCOL_NETWORKS(WORD_), COMPLETE_NOTHING, false,
 	 "none (default), or host, which the outcome tells"},
-	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false, "its standard input, then end-of-file"},
+	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false,
+	 "its standard input, then end-of-file"},
 	{"prompt-file", 0, "FILE", NULL, COMPLETE_FILE, false,
 	 "the same from a file; - reads standard input"},
 	{"wall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time, suspend excluded"},
@@ -201,7 +202,7 @@ static int read_value(const struct reader *reader, const struct option *option, 
 	if (r < 0)
 		return bad_number(ret_error, option, value, r);
 	*ret_value = need_memory(reader->reading == READ_TIME ? json_real(seconds)
-							       : json_integer((json_int_t)whole));
+							      : json_integer((json_int_t)whole));
 	return 0;
 }
 

@@ -212,7 +212,8 @@ static void print_boundary(const json_t *boundary)
 			printf("%s%s %lld", first ? "" : ", ", name,
 			       (long long)json_integer_value(value));
 		else
-			printf("%s%s%s", first ? "" : ", ", json_is_true(value) ? "" : "NOT ", name);
+			printf("%s%s%s", first ? "" : ", ", json_is_true(value) ? "" : "NOT ",
+			       name);
 		first = false;
 	}
 	putchar('\n');

@@ -81,6 +81,8 @@ int main(int argc, char **argv)
 	/* Widths of characters; what is shown is UTF-8 whatever the user's own locale. */
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "");
+	/* What several processes say on one terminal stays whole lines. */
+	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
 	r = run_words(argc > 0 ? (const char *const *)argv + 1 : (const char *const[]){NULL});
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "trialctl: cannot write to standard output: %s\n", strerror(errno));

@@ -35,7 +35,7 @@ extern "C" {
 
 /* Names and meanings never change. Strings are always terminated; empty: nothing to say. */
 struct trials_error {
-	char code[64];	    /* trialsd's word, or: no_daemon no_answer gone protocol memory invalid */
+	char code[64]; /* trialsd's word, or: no_daemon no_answer gone protocol memory invalid */
 	char message[4200]; /* what is wrong, for a person, one sentence, no line end */
 	char hint[4200];    /* what mends it */
 };

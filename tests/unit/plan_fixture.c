@@ -146,6 +146,10 @@ int build(struct plan_fixture *fixture, struct plan **ret_plan)
 	int r;
 
 	fixed_facts(&facts);
+	if (fixture->launch.has.network && fixture->launch.network == NETWORK_host) {
+		facts.resolv_conf = strdup("nameserver 192.0.2.53\n");
+		facts.hosts = strdup("192.0.2.1 printer\n");
+	}
 	fault_done(&fixture->fault);
 	r = plan_build(ret_plan, &fixture->host, &facts, &fixture->launch, &fixture->fault);
 	system_facts_done(&facts);

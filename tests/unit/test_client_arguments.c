@@ -96,8 +96,12 @@ END_TEST
 static const struct {
 	const char *text, *path, *mode;
 } repositories[] = {
-	{"/r", "/r", NULL},	   {"/r:ro", "/r", "ro"},     {"/r:rw", "/r", "rw"},
-	{"/r\\:ro", "/r:ro", NULL}, {"/a:b", "/a:b", NULL},    {"/a:b:rw", "/a:b", "rw"},
+	{"/r", "/r", NULL},
+	{"/r:ro", "/r", "ro"},
+	{"/r:rw", "/r", "rw"},
+	{"/r\\:ro", "/r:ro", NULL},
+	{"/a:b", "/a:b", NULL},
+	{"/a:b:rw", "/a:b", "rw"},
 	{"/r:optional", "/r:optional", NULL},
 };
 

@@ -109,7 +109,8 @@ static const struct {
 	{{"show"}, "ID is missing"},
 	{{"wait"}, "ID... is missing"},
 	{{"help", "a", "b"}, "too many operands: \"b\""},
-	{{"launch", "--network", "bridge", "x"}, "--network takes one of: none host; not \"bridge\""},
+	{{"launch", "--network", "bridge", "x"},
+	 "--network takes one of: none host; not \"bridge\""},
 };
 
 START_TEST(refused)

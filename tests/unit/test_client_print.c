@@ -36,11 +36,11 @@ static const struct {
 	{"\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa",
 	 "\xe2\x80\x8b\xe2\x80\xaf\xe2\x81\xa5\xe2\x81\xaa", NULL},
 	{"\xff\xfe", "\\xff\\xfe", NULL},
-	{"\xc0\x9b", "\\xc0\\x9b", NULL},			/* overlong */
+	{"\xc0\x9b", "\\xc0\\x9b", NULL}, /* overlong */
 	{"\xe0\x82\x9b", "\\xe0\\x82\\x9b", NULL},
-	{"\xed\xa0\x80", "\\xed\\xa0\\x80", NULL},		/* a surrogate */
+	{"\xed\xa0\x80", "\\xed\\xa0\\x80", NULL},	    /* a surrogate */
 	{"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80", NULL}, /* beyond the last */
-	{"\xe2\x80", "\\xe2\\x80", NULL},			/* cut off */
+	{"\xe2\x80", "\\xe2\\x80", NULL},		    /* cut off */
 	{"\xe2\x80\x1b[m", "\\xe2\\x80\\x1b[m", NULL},
 	{"\xc3\xc3\xa9", "\\xc3\xc3\xa9", NULL},
 	{"\xf0\x9f\xe2\x80\xae", "\\xf0\\x9f\\u202e", NULL},
@@ -114,7 +114,7 @@ static const struct {
 	{"", 0, 0},
 	{"abcd", 4, 3},
 	{"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 4, 6},
-	{"\xe5\xbe\x85\xe6\xa9\x9f", 4, 3},		     /* two columns each */
+	{"\xe5\xbe\x85\xe6\xa9\x9f", 4, 3}, /* two columns each */
 	{"e\xcc\x81"
 	 "abc",
 	 4, 5}, /* a combining accent takes none */

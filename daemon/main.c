@@ -21,6 +21,7 @@
 
 #include "base/folder.h"
 #include "base/log.h"
+#include "plan/plan.h"
 #include "serve/server.h"
 
 #ifndef TRIALSD_VERSION
@@ -48,6 +49,8 @@ struct daemon {
 	int runtime_lock;
 	int trials_fd;
 	int listen_fd;
+	int seccomp_fd;
+	struct plan_bwrap bwrap;
 	bool activated;	     /* the socket is systemd's */
 	dev_t socket_device; /* of the name we bound, to remove no other */
 	ino_t socket_inode;
@@ -399,10 +402,32 @@ static int socket_take(struct daemon *daemon, struct fault *ret_fault)
 	return text_set(&daemon->socket_path, address.sun_path);
 }
 
+/* What this machine lacks is the launcher's to tell with each launch; the daemon serves anyway. */
+static int launcher_open(struct daemon *daemon, struct fault *ret_fault)
+{
+	_cleanup_fault_ struct fault unavailable = FAULT_INIT;
+	struct launcher_options options = {
+		.loop = &daemon->loop,
+		.backend = daemon->config.backend,
+		.keeper = daemon->keeper,
+		.init = daemon->init,
+		.trials_fd = daemon->trials_fd,
+		.unavailable = &unavailable,
+	};
+	int r = plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, &unavailable);
+
+	if (r == 0)
+		r = plan_seccomp(&daemon->seccomp_fd, &unavailable);
+	if (r < 0)
+		fault_errno(&unavailable, r, "sandbox");
+	options.bwrap_fd = daemon->bwrap.fd;
+	options.seccomp_fd = daemon->seccomp_fd;
+	return launcher_new(&daemon->launcher, &options, ret_fault);
+}
+
 static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 {
 	const char *home = getenv("HOME");
-	struct launcher_options launcher;
 	struct queue_options queue;
 	int r;
 
@@ -421,15 +446,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		r = ledger_open(&daemon->ledger, &daemon->loop, daemon->state_folder, ret_fault);
 	if (r)
 		return r;
-	launcher = (struct launcher_options){
-		.loop = &daemon->loop,
-		.host = &daemon->host,
-		.backend = daemon->config.backend,
-		.keeper = daemon->keeper,
-		.init = daemon->init,
-		.trials_fd = daemon->trials_fd,
-	};
-	r = launcher_new(&daemon->launcher, &launcher, ret_fault);
+	r = launcher_open(daemon, ret_fault);
 	if (r)
 		return r;
 	queue = (struct queue_options){
@@ -507,6 +524,8 @@ static void socket_remove(const struct daemon *daemon)
 
 static void daemon_done(struct daemon *daemon)
 {
+	plan_bwrap_done(&daemon->bwrap);
+	fd_close(daemon->seccomp_fd);
 	plan_host_done(&daemon->host);
 	config_done(&daemon->config);
 	fd_close(daemon->trials_fd);
@@ -532,6 +551,8 @@ int main(int argc, char **argv)
 		.runtime_lock = -1,
 		.trials_fd = -1,
 		.listen_fd = -1,
+		.seccomp_fd = -1,
+		.bwrap = {.fd = -1},
 	};
 	struct fault fault = FAULT_INIT;
 	int status, r;

@@ -40,8 +40,8 @@ struct Launch {
 	uint64_t id;
 	char uuid[37];
 	char unit[128];
-	struct plan *plan;
-	struct text_list arguments;
+	struct keeper_plan plan; /* what it points to is the owner's, until the gate is open */
+	const int *descriptors;
 	int folder_fd;
 	int stdin_fd;
 	int channel;
@@ -83,8 +83,6 @@ static void on_handle_closed(uv_handle_t *handle)
 	fd_close(launch->pidfd);
 	fd_close(launch->folder_fd);
 	fd_close(launch->stdin_fd);
-	plan_free(launch->plan);
-	text_list_done(&launch->arguments);
 	fault_done(&launch->fault);
 	free(launch);
 	launcher_put(launcher);
@@ -275,50 +273,16 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
 
 /* Opening the gate. */
 
-static int plan_memfd(const Launch *launch, const char *cgroup, int *ret_fd)
+static int plan_memfd(const struct keeper_plan *plan, int *ret_fd)
 {
-	const struct plan *plan = launch->plan;
-	struct keeper_plan keeper = {
-		.has = {.version = true,
-			.trial = true,
-			.backend = true,
-			.descriptors = true,
-			.network = true,
-			.wall_seconds = plan->limits.has.wall_seconds,
-			.grace_seconds = true,
-			.output = true,
-			.limits = true,
-			.unchecked = true},
-		.version = CHANNEL_VERSION,
-		.trial = launch->id,
-		.uuid = launch->uuid,
-		.backend = launch->launcher->backend,
-		.cgroup = cgroup,
-		.sandbox = launch->arguments,
-		.descriptors = plan->descriptor_count,
-		.command = plan->command,
-		.environment = plan->environment,
-		.cwd = plan->cwd,
-		.network = plan->network,
-		.wall_seconds = plan->limits.wall_seconds,
-		.grace_seconds = plan->grace_seconds,
-		.output = plan->limits.output,
-		.limits = plan->limits,
-		.asked = plan->asked,
-		.unchecked = !launch->launcher->host->config->require_limits,
-	};
 	_cleanup_close_ int fd = -1;
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
 	int r;
 
-	keeper.has.uuid = keeper.has.sandbox = keeper.has.command = true;
-	keeper.has.environment = keeper.has.cwd = true;
-	keeper.has.cgroup = cgroup != NULL;
-	keeper.has.asked = plan->asked.count > 0;
 	msgpack_sbuffer_init(&buffer);
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-	r = message_encode(&packer, &keeper_plan_type, &keeper);
+	r = message_encode(&packer, &keeper_plan_type, plan);
 	if (r == 0) {
 		fd = memfd_create("trial-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 		if (fd < 0)
@@ -360,28 +324,30 @@ static int launch_open_gate(Launch *launch, const char *cgroup)
 	size_t count = 0;
 	int r;
 
-	if (launch->plan->descriptor_count > CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS)
+	if (launch->plan.descriptors > CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS)
 		return -E2BIG;
-	r = plan_memfd(launch, cgroup, &plan_fd);
+	launch->plan.cgroup = cgroup;
+	launch->plan.has.cgroup = cgroup != NULL;
+	r = plan_memfd(&launch->plan, &plan_fd);
+	launch->plan.cgroup = NULL;
 	if (r == 0)
 		r = reopen(launcher->seccomp_fd, &seccomp_fd);
 	if (r < 0)
 		return r;
 	descriptors[count++] = plan_fd;
 	descriptors[count++] = launch->folder_fd;
-	descriptors[count++] = launcher->bwrap.fd;
+	descriptors[count++] = launcher->bwrap_fd;
 	descriptors[count++] = launcher->init_fd;
 	descriptors[count++] = seccomp_fd;
 	descriptors[count++] = launch->stdin_fd >= 0 ? launch->stdin_fd : launcher->null_fd;
-	for (size_t i = 0; i < launch->plan->descriptor_count; i++)
-		descriptors[count++] = launch->plan->descriptors[i];
+	for (size_t i = 0; i < launch->plan.descriptors; i++)
+		descriptors[count++] = launch->descriptors[i];
 	r = channel_send(launch->channel, CHANNEL_start, NULL, NULL, descriptors, count, true);
 	if (r < 0)
 		return r;
 	launch->started = true;
 	/* The keeper has its own now. The folder stays open here to read the record from; it is
 	 * the same open file description, so the lock is the keeper's and ours until both close. */
-	launch->plan = plan_free(launch->plan);
 	launch->stdin_fd = fd_close(launch->stdin_fd);
 	return 0;
 }
@@ -533,23 +499,7 @@ static int launch_prepare_folder(Launch *launch)
 	return launch->stdin_fd < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int launch_plan(Launch *launch, const struct launch_request *request)
-{
-	const struct plan_host *host = launch->launcher->host;
-	char digest[65];
-	int r;
-
-	r = plan_make(&launch->plan, host, request, &launch->fault);
-	if (r == 0)
-		r = plan_bwrap_arguments(launch->plan, host, &launch->arguments);
-	if (r == 0)
-		r = plan_digest(launch->plan, &launch->arguments, digest);
-	if (r == 0)
-		launch->watch->planned(launch->context, launch->plan, &launch->arguments, digest);
-	return r;
-}
-
-static int launch_go(Launch *launch, const struct launch_order *order)
+static int launch_go(Launch *launch)
 {
 	Launcher *launcher = launch->launcher;
 	int r;
@@ -561,9 +511,7 @@ static int launch_go(Launch *launch, const struct launch_order *order)
 			fault_hint(&launch->fault, "%s", launcher->unavailable.hint);
 		return FAULT;
 	}
-	r = launch_plan(launch, order->request);
-	if (r == 0)
-		r = launch_prepare_folder(launch);
+	r = launch_prepare_folder(launch);
 	if (r == 0)
 		r = launch_spawn(launch);
 	if (r == 0 && launcher->scopes) {
@@ -599,12 +547,20 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 	launch->reaped = true; /* nothing to reap until a keeper is spawned */
 	snprintf(launch->uuid, sizeof(launch->uuid), "%s", order->uuid);
 	snprintf(launch->unit, sizeof(launch->unit), "%s", order->unit);
+	launch->plan = order->plan;
+	launch->plan.version = CHANNEL_VERSION;
+	launch->plan.trial = order->id;
+	launch->plan.uuid = launch->uuid;
+	launch->plan.backend = launcher->backend;
+	launch->plan.has.version = launch->plan.has.trial = true;
+	launch->plan.has.uuid = launch->plan.has.backend = true;
+	launch->descriptors = order->descriptors;
 	uv_timer_init(launcher->loop, &launch->timer);
 	launch->timer.data = launch;
 	launch->handles = 1;
 	launcher->launches++;
 	*ret_launch = launch;
-	r = launch_go(launch, order);
+	r = launch_go(launch);
 	if (r < 0)
 		fault_void(&launch->fault, CAUSE_sandbox_unavailable,
 			   "the Trial's keeper could not be started: %s", strerror(-r));

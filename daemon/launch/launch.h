@@ -4,8 +4,8 @@
 #include <uv.h>
 
 #include "base/fault.h"
+#include "keeper/channel.h"
 #include "launch/scope.h"
-#include "plan/plan.h"
 
 /*
  * One launch: from a planned Trial to a keeper at work, and from the keeper's end to its record.
@@ -18,14 +18,17 @@
 typedef struct Launcher Launcher;
 typedef struct Launch Launch;
 
-/* What every launch of this daemon's life shares. */
+/* What every launch of this daemon's life shares. Descriptors are borrowed. */
 struct launcher_options {
 	uv_loop_t *loop;
-	const struct plan_host *host;
 	enum backend backend; /* as asked: auto, systemd, none */
 	const char *keeper;   /* absolute paths of the helper programs */
 	const char *init;
-	int trials_fd; /* STATE/trials; borrowed */
+	int bwrap_fd;	/* O_PATH, pinned */
+	int seccomp_fd; /* the filter, for bwrap */
+	int trials_fd;	/* STATE/trials */
+	/* Why nothing could be launched whatever the launcher finds; or NULL. Moved. */
+	struct fault *unavailable;
 };
 
 /*
@@ -51,19 +54,14 @@ int launch_folder(int trials_fd, uint64_t id, bool make, int *ret_fd);
  */
 int launch_folder_held(int folder_fd);
 
-/*
- * What the owner of a launch is told. `planned` comes from within launch_new, the others from the
- * loop only. Strings and records are the launch's and good for the call.
- */
+/* What the owner of a launch is told: from the loop, never from within launch_new. */
 struct launch_watch {
-	/* The plan is made and will be used: to be recorded. */
-	void (*planned)(void *context, const struct plan *plan, const struct text_list *arguments,
-			const char *digest);
 	void (*running)(void *context, uint64_t started_at, uint64_t pid);
 	void (*ending)(void *context);
 	/*
 	 * The end, exactly once: the keeper's record, or one made here (void: it could not be
-	 * started; lost: keeper and record are both gone). Then launch_finish may be called.
+	 * started; lost: keeper and record are both gone). Then launch_finish may be called. The
+	 * record is good for the call.
 	 */
 	void (*ended)(void *context, const struct outcome_record *record);
 };
@@ -72,10 +70,15 @@ struct launch_order {
 	uint64_t id;
 	const char *uuid;
 	const char *unit; /* trial-<uuid>.scope */
-	const struct launch_request *request;
+	/*
+	 * What the keeper is to do; version, trial, uuid, backend and cgroup are filled in here.
+	 * What it points to, and the descriptors, are borrowed until `running` or `ended`.
+	 */
+	struct keeper_plan plan;
+	const int *descriptors; /* plan.descriptors of them */
 };
 
-/* Strings and the request are used during the call only. Failures come through watch->ended. */
+/* id, uuid and unit are used during the call only. Failures come through watch->ended. */
 int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_order *order,
 	       const struct launch_watch *watch, void *context);
 

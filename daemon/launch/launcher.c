@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What all launches share: the pinned bwrap and trials-init (descriptors, so that a replaced file
- * cannot slip in between), the seccomp filter, the connection to the user manager.
+ * What all launches share: bwrap and trials-init as descriptors, so that a replaced file cannot slip
+ * in between, the seccomp filter, the connection to the user manager.
  *
  * A machine that lacks something still gets a daemon: it can show, list and explain, and refuses
  * each launch with the one reason found here. Nothing falls back by itself except `auto`, which
@@ -11,6 +11,7 @@
 #include "launch/launcher.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -38,14 +39,12 @@ static int launcher_prepare(Launcher *launcher, const struct launcher_options *o
 	_cleanup_close_ int keeper = -1;
 	int r;
 
-	r = plan_bwrap_pin(&launcher->bwrap, options->host->config->bwrap, ret_fault);
-	if (r == 0)
-		r = helper_open(options->keeper, &keeper, ret_fault);
-	if (r == 0)
-		r = helper_open(options->init, &launcher->init_fd, ret_fault);
-	if (r == 0)
-		r = plan_seccomp(&launcher->seccomp_fd, ret_fault);
-	return r;
+	if (options->unavailable && options->unavailable->message) {
+		fault_move(ret_fault, options->unavailable);
+		return FAULT;
+	}
+	r = helper_open(options->keeper, &keeper, ret_fault);
+	return r ? r : helper_open(options->init, &launcher->init_fd, ret_fault);
 }
 
 static int launcher_backend_choose(Launcher *launcher, enum backend asked, struct fault *ret_fault)
@@ -81,9 +80,10 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 	if (!launcher)
 		return -ENOMEM;
 	launcher->loop = options->loop;
-	launcher->host = options->host;
 	launcher->trials_fd = options->trials_fd;
-	launcher->bwrap.fd = launcher->init_fd = launcher->seccomp_fd = -1;
+	launcher->bwrap_fd = options->bwrap_fd;
+	launcher->seccomp_fd = options->seccomp_fd;
+	launcher->init_fd = -1;
 	launcher->unavailable = FAULT_INIT;
 	launcher->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	launcher->keeper = strdup(options->keeper);
@@ -102,9 +102,7 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 
 static void launcher_free(Launcher *launcher)
 {
-	plan_bwrap_done(&launcher->bwrap);
 	fd_close(launcher->init_fd);
-	fd_close(launcher->seccomp_fd);
 	fd_close(launcher->null_fd);
 	free(launcher->keeper);
 	free(launcher->backend_reason);

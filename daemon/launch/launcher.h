@@ -6,14 +6,13 @@
 /* Shared by launcher.c and launch.c only. */
 struct Launcher {
 	uv_loop_t *loop;
-	const struct plan_host *host;
 	enum backend backend;
 	char *backend_reason;
 	struct fault unavailable; /* message NULL: all is well */
-	struct plan_bwrap bwrap;
 	char *keeper;
 	int init_fd;	/* O_PATH of trials-init */
-	int seccomp_fd; /* sealed memfd with the filter */
+	int bwrap_fd;	/* borrowed */
+	int seccomp_fd; /* borrowed */
 	int null_fd;
 	int trials_fd;	      /* borrowed */
 	ScopeManager *scopes; /* NULL for backend none */

@@ -39,10 +39,12 @@ RB_PROTOTYPE(trials_by_turn, trial, by_turn, trial_compare_turn)
 struct trial_work {
 	struct trial *trial;
 	Launch *launch;
-	uv_timer_t timer;     /* of a recovery, or a retry of the last change */
-	int folder_fd;	      /* of a recovery */
-	bool released;	      /* over; freed when the timer is closed */
-	double grace_seconds; /* of a cancel that came before the launch; < 0: its own */
+	struct plan *plan;	    /* until it runs, as are the arguments */
+	struct text_list arguments; /* bwrap's */
+	uv_timer_t timer;	    /* of a recovery, or a retry of the last change */
+	int folder_fd;		    /* of a recovery */
+	bool released;		    /* over; freed when the timer is closed */
+	double grace_seconds;	    /* of a cancel that came before the launch; < 0: its own */
 	char *canceled_by;
 	char plan_digest[65];
 	msgpack_sbuffer facts;	/* trial_facts, until they are in the ledger */
@@ -60,6 +62,12 @@ void sched_storage_failed(Queue *queue);
 
 /* submit.c: at start, removes the folders of launches that were never committed. */
 void submit_sweep(Queue *queue);
+
+/* start.c: plans a Trial and launches it. 0, FAULT with fault filled, -errno. */
+int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,
+		 const struct launch_watch *watch, struct fault *ret_fault);
+/* start.c: lets go of what only a start needs. */
+void start_done(struct trial_work *work);
 
 /* trial.c */
 struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,

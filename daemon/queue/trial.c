@@ -131,6 +131,7 @@ static void trial_work_free(struct trial *trial)
 		return;
 	if (work->launch)
 		launch_finish(steal(&work->launch));
+	start_done(work);
 	uv_close((uv_handle_t *)&work->timer, on_work_closed);
 }
 
@@ -242,33 +243,13 @@ static struct blob sbuffer_blob(const msgpack_sbuffer *buffer)
 	return (struct blob){.data = (const uint8_t *)buffer->data, .size = buffer->size};
 }
 
-static void on_planned(void *context, const struct plan *plan, const struct text_list *arguments,
-		       const char *digest)
-{
-	struct trial *trial = context;
-	struct trial_facts facts = {
-		.has = {.repository = plan->repository != NULL,
-			.network = true,
-			.notes = plan->notes.count > 0,
-			.plan = true},
-		.repository = plan->repository,
-		.network = plan->network,
-		.notes = plan->notes,
-		.plan = *arguments,
-	};
-
-	msgpack_sbuffer_destroy(&trial->work->facts);
-	if (view_encode(&trial->work->facts, &trial_facts_type, &facts) < 0)
-		msgpack_sbuffer_init(&trial->work->facts);
-	snprintf(trial->work->plan_digest, sizeof(trial->work->plan_digest), "%s", digest);
-}
-
 static void on_running(void *context, uint64_t started_at, uint64_t pid)
 {
 	struct trial *trial = context;
 	struct ledger_change change = LEDGER_CHANGE(STATE_running);
 
 	(void)pid;
+	start_done(trial->work);
 	trial->work->started_at = started_at;
 	if (trial->state != STATE_starting)
 		return;
@@ -305,7 +286,6 @@ static void on_ended(void *context, const struct outcome_record *record)
 }
 
 static const struct launch_watch trial_launch_watch = {
-	.planned = on_planned,
 	.running = on_running,
 	.ending = on_ending,
 	.ended = on_ended,
@@ -384,17 +364,31 @@ void trial_start(struct trial *trial)
 	}
 }
 
+/* What stood in the way of a start is the Trial's outcome: void, with the fault's words. */
+static void trial_end_by_fault(struct trial *trial, const struct fault *fault)
+{
+	struct outcome_record record = {
+		.has = {.outcome = true,
+			.cause = true,
+			.ended_by = true,
+			.ended_at = true,
+			.message = true,
+			.hint = fault->hint != NULL},
+		.outcome = OUTCOME_void,
+		.cause = fault->cause,
+		.ended_by = ENDER_daemon,
+		.ended_at = now_microseconds(),
+		.message = fault->message,
+		.hint = fault->hint,
+	};
+
+	on_ended(trial, &record);
+}
+
 static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 {
-	struct launch_request request;
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	char unit[TRIAL_UNIT_BYTES];
-	struct launch_order order = {
-		.id = row->id,
-		.uuid = row->uuid,
-		.unit = trial_unit(trial, unit),
-	};
-	struct message *message = NULL;
-	struct decode_error error;
 	int r;
 
 	if (trial->state != STATE_starting)
@@ -405,19 +399,12 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 		trial_set_state(trial, STATE_queued, &back);
 		return;
 	}
-	r = message_parse(&message, row->spec.data, row->spec.size);
-	if (r == 0)
-		r = message_decode(message, message_root(message), &launch_request_type,
-				   UNKNOWN_KEYS_REFUSED, &request, &error);
-	if (r == 0) {
-		order.request = &request;
-		r = launch_new(&trial->work->launch, trial->queue->launcher, &order,
-			       &trial_launch_watch, trial);
-	}
-	message_free(message);
+	r = start_launch(trial, row, trial_unit(trial, unit), &trial_launch_watch, &fault);
 	if (r < 0)
-		trial_end_with(trial, OUTCOME_void, ENDER_daemon,
-			       "its launch, as the ledger has it, could not be read or started");
+		fault_void(&fault, CAUSE_sandbox_unavailable, "it could not be started: %s",
+			   strerror(-r));
+	if (r)
+		trial_end_by_fault(trial, &fault);
 }
 
 /* Ends that are ordered. */

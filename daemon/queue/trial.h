@@ -10,6 +10,7 @@
 
 #include "launch/launch.h"
 #include "ledger/ledger.h"
+#include "plan/plan.h"
 
 /*
  * The Trials that are not over, in memory: as little of each as deciding needs. Everything else

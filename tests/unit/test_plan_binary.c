@@ -164,8 +164,7 @@ END_TEST
 START_TEST(filter)
 {
 	struct stat st;
-	char one[16], two[16];
-	int fd = -1, again = -1;
+	int fd = -1;
 
 	ck_assert_int_eq(plan_seccomp(&fd, &fixture.fault), 0);
 	ck_assert_int_eq(fstat(fd, &st), 0);
@@ -175,13 +174,8 @@ START_TEST(filter)
 	ck_assert_int_eq(fcntl(fd, F_GET_SEALS),
 			 F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL);
 	ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
-	/* Each launch reads from the start. */
-	ck_assert_int_eq(read(fd, one, sizeof(one)), sizeof(one));
-	ck_assert_int_eq(plan_reopen(fd, &again), 0);
-	ck_assert_int_eq(read(again, two, sizeof(two)), sizeof(two));
-	ck_assert_mem_eq(one, two, sizeof(one));
-	ck_assert_int_lt(write(again, "x", 1), 0);
-	close(again);
+	ck_assert_int_eq(lseek(fd, 0, SEEK_CUR), 0);
+	ck_assert_int_lt(pwrite(fd, "x", 1, 0), 0);
 	close(fd);
 }
 END_TEST

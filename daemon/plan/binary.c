@@ -21,7 +21,7 @@
  */
 
 #define OUTPUT_BYTES_MAX (64u * 1024u)
-#define PROBE_SECONDS 5
+#define PROBE_MILLISECONDS 5000
 
 static const char *const needed[] = {
 	"--args",	"--unshare-all", "--unshare-user", "--disable-userns",
@@ -170,8 +170,7 @@ static int probe_reap(pid_t pid, const struct timespec *end, int error)
 	return info.si_code == CLD_EXITED && info.si_status == 0 ? 0 : -ENOEXEC;
 }
 
-/* `bwrap OPTION`: its output, bounded in size and time. */
-static int probe(int fd, const char *option, char **ret_text)
+int bwrap_ask(int fd, const char *option, unsigned int milliseconds, char **ret_text)
 {
 	_cleanup_free_ char *text = calloc(1, OUTPUT_BYTES_MAX);
 	_cleanup_close_ int reader = -1, writer = -1;
@@ -187,7 +186,8 @@ static int probe(int fd, const char *option, char **ret_text)
 	reader = ends[0];
 	writer = ends[1];
 	clock_gettime(CLOCK_MONOTONIC, &end);
-	end.tv_sec += PROBE_SECONDS;
+	end.tv_sec += milliseconds / 1000;
+	end.tv_nsec += (long)(milliseconds % 1000) * 1000000;
 	pid = fork();
 	if (pid < 0)
 		return -errno;
@@ -226,9 +226,9 @@ static int ability_check(struct plan_bwrap *bwrap, const char *shown, struct fau
 	const char *missing;
 	int r;
 
-	r = probe(bwrap->fd, "--help", &help);
+	r = bwrap_ask(bwrap->fd, "--help", PROBE_MILLISECONDS, &help);
 	if (r == 0)
-		r = probe(bwrap->fd, "--version", &version);
+		r = bwrap_ask(bwrap->fd, "--version", PROBE_MILLISECONDS, &version);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN)
 		return r;
 	if (r < 0) {

@@ -88,6 +88,13 @@ int inside_resolve(const struct plan *plan, const char *path, char **ret_canonic
 int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, struct fault *ret_fault);
 
+/*
+ * What a program, open as O_PATH, prints on standard output when executed with one option and
+ * nothing else: -EFBIG for more than 64 KiB, -ETIMEDOUT when it has not ended in time (it is then
+ * killed), -ENOEXEC when it did not exit with 0.
+ */
+int bwrap_ask(int fd, const char *option, unsigned int milliseconds, char **ret_text);
+
 /* The first option that a sandbox needs and bwrap's help does not name, or NULL. */
 const char *bwrap_missing_option(const char *help);
 

@@ -105,13 +105,10 @@ int plan_digest(const struct plan *plan, const struct text_list *arguments, char
 
 /*
  * The seccomp filter as a sealed memfd for bwrap's --seccomp. bwrap reads it to its end from the
- * position that everyone who holds this open file shares: give each launch one of its own, from
- * plan_reopen.
+ * position that everyone who holds this open file shares: give each launch one of its own, opened
+ * anew through /proc/self/fd.
  */
 int plan_seccomp(int *ret_fd, struct fault *ret_fault);
-
-/* Another open file of a memfd, read-only, with its position at the start. */
-int plan_reopen(int fd, int *ret_fd);
 
 /*
  * The bwrap to use, pinned: an O_PATH descriptor, its path and version. Taken from configured, or

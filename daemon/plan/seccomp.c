@@ -4,7 +4,6 @@
 #include <asm/ioctls.h>
 #include <fcntl.h>
 #include <seccomp.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -128,13 +127,4 @@ int plan_seccomp(int *ret_fd, struct fault *ret_fault)
 		return -errno;
 	*ret_fd = fd_steal(&fd);
 	return 0;
-}
-
-int plan_reopen(int fd, int *ret_fd)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret_fd < 0 ? -errno : 0;
 }

@@ -5,6 +5,7 @@
  * is the first of the options that it is given by --args.
  *   exec    executes the command, as if it had built one
  *   deaf    lives on without a word, its control socket closed
+ *   orphan  ends, and leaves a child that lives on
  */
 
 #include <stdio.h>
@@ -21,7 +22,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	if (strcmp(option, "exec") == 0)
 		execv(argv[4], argv + 4);
-	if (strcmp(option, "deaf") == 0) {
+	if (strcmp(option, "orphan") == 0 && fork() != 0)
+		return EXIT_FAILURE;
+	if (strcmp(option, "deaf") == 0 || strcmp(option, "orphan") == 0) {
 		closefrom(3);
 		for (;;)
 			pause();

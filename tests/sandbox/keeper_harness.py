@@ -121,7 +121,7 @@ class Trial:
         self.folder = tempfile.mkdtemp(prefix="trial-")
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel = ours
-        self.channel.settimeout(60)
+        self.channel.settimeout(30)
         moved = fcntl.fcntl(theirs, fcntl.F_DUPFD_CLOEXEC, 50)
         command_line = [*within, KEEPER]  # within: a program that executes the rest as itself
         self.pid = os.posix_spawnp(command_line[0], command_line, os.environ,

@@ -256,7 +256,7 @@ int main(int argc, char **argv)
 {
 	struct fault fault = FAULT_INIT;
 	struct plan_host host;
-	struct plan_bwrap bwrap;
+	struct plan_bwrap bwrap = {.fd = -1};
 	struct plan *plan;
 	struct text_list arguments = {0};
 	int seccomp = -1;
@@ -264,7 +264,8 @@ int main(int argc, char **argv)
 	take_options(argc, argv);
 	if (!home)
 		home = getenv("HOME");
-	refuse(&fault, plan_bwrap_pin(&bwrap, NULL, &fault));
+	if (!print && !notes)
+		refuse(&fault, plan_bwrap_pin(&bwrap, NULL, &fault));
 	if (minimal)
 		run_minimal(&bwrap);
 	refuse(&fault, plan_host_init(&host, home, state, runtime, "/nonexistent/trialsd", &config,

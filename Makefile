@@ -52,7 +52,8 @@ once = $(eval $1 := $(shell $2))$($1)
 
 MACHINE = $(call once,MACHINE,$(CC) -dumpmachine 2>/dev/null)
 # msgpack-c calls its C library `msgpack` up to version 4, `msgpack-c` from 5 on.
-MSGPACK = $(call once,MSGPACK,$(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || echo msgpack)
+MSGPACK = $(call once,MSGPACK,$(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || \
+	echo msgpack)
 PACKAGES = libuv $(MSGPACK) libsystemd sqlite3 jansson libseccomp inih nettle
 PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(PKG_CONFIG) --cflags $(PACKAGES))
 DAEMON_LIBS = $(call once,DAEMON_LIBS,$(PKG_CONFIG) --libs $(PACKAGES))
@@ -105,7 +106,8 @@ shared := $(call objects,$(filter-out $(unit_sources) $(helper_sources) $(fuzz_s
 unit_tests := $(unit_sources:%.c=$(B)/%)
 test_helpers := $(helper_sources:%.c=$(B)/%)
 fuzzers := $(fuzz_sources:%.c=$(B)/%)
-test_objects := $(call objects,$(unit_sources) $(helper_sources) $(fuzz_sources) tests/fuzz/replay.c)
+test_objects := $(call objects,$(unit_sources) $(helper_sources) $(fuzz_sources) \
+	tests/fuzz/replay.c)
 
 all_objects := $(proto) $(client_library) $(client_program) $(base) $(keeper) $(daemon) $(init) \
 	$(mains) $(shared) $(test_objects)
@@ -275,7 +277,8 @@ soname := libtrials.so.$(SOVERSION)
 $(B)/libtrials.so: $(client_library) $(B)/obj/proto.a client/libtrials.map
 	$(say) LINK
 	$(quiet)$(CC) $(CFLAGS) $(SANITIZER) -shared $(ALL_LDFLAGS) -Wl,-soname,$(soname) \
-		-Wl,--version-script=client/libtrials.map -o $@ $(client_library) $(B)/obj/proto.a $(CLIENT_LIBS) -lm
+		-Wl,--version-script=client/libtrials.map -o $@ \
+		$(client_library) $(B)/obj/proto.a $(CLIENT_LIBS) -lm
 	@ln -sf libtrials.so $(B)/$(soname)
 
 # One object in which everything hidden is made local: a program that links the archive sees the
@@ -297,7 +300,8 @@ $(unit_tests) $(test_helpers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a
 	$(quiet)$(link) $(filter %.o %.a,$^) $(CHECK_LIBS) $(DAEMON_LIBS) -lm
 
 # Without libFuzzer a target is a program that runs the files it is given.
-$(fuzzers): $(B)/%: $(B)/obj/%.o $(if $(filter 1,$(FUZZ)),,$(B)/obj/tests/fuzz/replay.o) $(B)/obj/tests.a
+$(fuzzers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a \
+		$(if $(filter 1,$(FUZZ)),,$(B)/obj/tests/fuzz/replay.o)
 	@mkdir -p $(@D)
 	$(say) LINK
 	$(quiet)$(link) $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer) $(filter %.o %.a,$^) \
@@ -330,13 +334,14 @@ installed = \
 	$(call group,644,$(FISHCOMPDIR),$(wildcard contrib/completions/fish/*))
 
 .PHONY: install
-install: group = $(if $3,$(foreach file,$3,install -D -m $1 $(file) '$(DESTDIR)$2/$(notdir $(file))' &&))
+install: group = $(foreach file,$3,install -D -m $1 $(file) '$(DESTDIR)$2/$(notdir $(file))' &&)
 install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 	@$(installed) :
 	@ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtrials.so'
 	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'
 	@echo 'Installed below $(DESTDIR)$(PREFIX).'
-	@echo 'As the user it is to serve: systemctl --user daemon-reload; systemctl --user enable --now trialsd.socket'
+	@echo 'As the user it is to serve: systemctl --user daemon-reload'
+	@echo '                            systemctl --user enable --now trialsd.socket'
 
 .PHONY: uninstall
 uninstall: group = $(foreach file,$3,'$(DESTDIR)$2/$(notdir $(file))')

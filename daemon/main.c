@@ -572,7 +572,9 @@ int main(int argc, char **argv)
 			fault_errno(&fault, r, "trialsd");
 		log_error("%s%s%s", fault.message, fault.hint ? "; to mend it: " : "",
 			  fault.hint ? fault.hint : "");
-		return fault.code == ERROR_invalid ? EX_CONFIG : EX_UNAVAILABLE;
+		status = fault.code == ERROR_invalid ? EX_CONFIG : EX_UNAVAILABLE;
+		fault_done(&fault);
+		return status;
 	}
 	ready(&daemon);
 	uv_run(&daemon.loop, UV_RUN_DEFAULT);

@@ -432,8 +432,12 @@ static void on_signal(struct source *source, uint32_t events)
 
 static void on_payload(struct source *source, uint32_t events)
 {
+	struct keeper *keeper = container_of(source, struct keeper, payload_source);
+
 	(void)events;
-	keeper_progress(container_of(source, struct keeper, payload_source));
+	/* The notification stands until the file is read. */
+	payload_populated(&keeper->payload);
+	keeper_progress(keeper);
 }
 
 /* The end */

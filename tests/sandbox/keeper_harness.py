@@ -80,6 +80,13 @@ def is_alive(pid, started):
     return state is not None and state[0] not in "ZX" and state[1] == started
 
 
+def cpu_ticks(pid):
+    """Processor time of a process, user and system, in ticks (of 10 ms)."""
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 def marked(marker):
     """Processes that have the marker among their arguments: {pid: start time}."""
     found = {}

@@ -18,6 +18,7 @@
  */
 #include "launch/scope.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -217,63 +218,65 @@ static int runtime_folder(char *buffer, size_t size, struct fault *ret_fault)
 	return 0;
 }
 
-static int bus_open(sd_bus **ret_bus, struct fault *ret_fault)
+/* One way to the manager: a socket, which may not be there (-ENOENT), proved by a first call. */
+static int bus_try(const char *path, bool is_bus, sd_bus **ret_bus)
 {
 	_cleanup_(sd_bus_unrefp) sd_bus *bus = NULL;
-	char folder[512], path[640], address[1400];
-	const char *form[] = {"%s/systemd/private", "%s/bus"};
+	sd_bus_error error = SD_BUS_ERROR_NULL;
+	char address[PATH_MAX + 16];
 	struct stat st;
-	int r, last = -ENOENT;
+	int r;
 
-	r = runtime_folder(folder, sizeof(folder), ret_fault);
+	if (stat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_uid != getuid())
+		return -ENOENT;
+	/* Addresses have an escape of their own; a runtime folder that needs it is not usual. */
+	if (strpbrk(path, ",;=%*?\\ \n"))
+		return -EINVAL;
+	snprintf(address, sizeof(address), "unix:path=%s", path);
+	r = sd_bus_new(&bus);
+	if (r >= 0)
+		r = sd_bus_set_address(bus, address);
+	if (r >= 0)
+		r = sd_bus_set_bus_client(bus, is_bus);
+	if (r >= 0)
+		r = sd_bus_set_method_call_timeout(bus, CONNECT_SECONDS * 1000000ull);
+	if (r >= 0)
+		r = sd_bus_start(bus);
+	/* Without a subscriber JobRemoved may never be sent. */
+	if (r >= 0)
+		r = sd_bus_call_method(bus, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE,
+				       "Subscribe", &error, NULL, "");
+	sd_bus_error_free(&error);
+	if (r < 0)
+		return r;
+	*ret_bus = steal(&bus);
+	return 0;
+}
+
+static int bus_open(sd_bus **ret_bus, struct fault *ret_fault)
+{
+	char folder[PATH_MAX / 2], path[PATH_MAX];
+	int r = runtime_folder(folder, sizeof(folder), ret_fault);
+
 	if (r)
 		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(form); i++) {
-		_cleanup_free_ char *escaped = NULL;
-
-		bus = sd_bus_unref(bus);
-		if (i == 0)
-			snprintf(path, sizeof(path), "%s/systemd/private", folder);
-		else
-			snprintf(path, sizeof(path), "%s/bus", folder);
-		if (stat(path, &st) < 0 || !S_ISSOCK(st.st_mode) || st.st_uid != getuid())
-			continue;
-		/* Bus addresses escape as %XX; our folder is plain in practice, refused otherwise. */
-		if (strpbrk(path, ",;=%*?\\ \n"))
-			continue;
-		snprintf(address, sizeof(address), "unix:path=%s", path);
-		r = sd_bus_new(&bus);
-		if (r < 0)
-			return r;
-		r = sd_bus_set_address(bus, address);
-		if (r >= 0 && i == 1)
-			r = sd_bus_set_bus_client(bus, 1);
-		if (r >= 0)
-			r = sd_bus_set_method_call_timeout(bus, CONNECT_SECONDS * 1000000ull);
-		if (r >= 0)
-			r = sd_bus_start(bus);
-		if (r >= 0) {
-			sd_bus_error error = SD_BUS_ERROR_NULL;
-
-			r = sd_bus_call_method(bus, MANAGER_NAME, MANAGER_PATH, MANAGER_INTERFACE,
-					       "Subscribe", &error, NULL, "");
-			sd_bus_error_free(&error);
-		}
-		if (r >= 0) {
-			*ret_bus = steal(&bus);
-			return 0;
-		}
-		last = r;
-	}
-	if (last == -ENOENT)
+	snprintf(path, sizeof(path), "%s/systemd/private", folder);
+	r = bus_try(path, false, ret_bus);
+	if (r == 0)
+		return 0;
+	snprintf(path, sizeof(path), "%s/bus", folder);
+	r = bus_try(path, true, ret_bus);
+	if (r == 0)
+		return 0;
+	if (r == -ENOENT)
 		return fault_set(ret_fault, ERROR_unavailable,
 				 "no user manager: neither its socket nor a user bus is in %s",
 				 folder),
-		       fault_hint(
-			       ret_fault,
-			       "start a systemd user session (loginctl enable-linger), or use --backend none");
+		       fault_hint(ret_fault,
+				  "start a systemd user session (loginctl enable-linger), "
+				  "or use --backend none");
 	return fault_set(ret_fault, ERROR_unavailable, "the user manager in %s does not answer: %s",
-			 folder, strerror(-last));
+			 folder, strerror(-r));
 }
 
 /* Connects unless connected; the poll handle is tied to the connection's descriptor. */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "launch/launch.h"
+#include "launch/launcher.h"
+
+/* A launch from the inside; shared by launch.c, gate.c and adopt.c only. */
+
+struct Launch {
+	Launcher *launcher;
+	const struct launch_watch *watch;
+	void *context;
+	uint64_t id;
+	char uuid[37];
+	char unit[128];
+	struct keeper_plan plan; /* what it points to is the owner's, until the gate is open */
+	const int *descriptors;
+	int folder_fd;
+	int stdin_fd;
+	int channel;
+	int pidfd;
+	pid_t pid;
+	struct scope_start scope;
+	uv_poll_t channel_poll;
+	uv_poll_t pidfd_poll;
+	uv_timer_t timer;
+	int handles; /* not yet closed */
+	bool scope_pending;
+	bool started;  /* the gate was opened */
+	bool adopted;  /* an earlier trialsd started it; its keeper is not our child */
+	bool canceled; /* before the gate opened: nothing is started any more */
+	bool ended;    /* watch->ended was called */
+	bool reaped;
+	bool finished;	    /* the owner has let go */
+	bool early;	    /* ended before anything ran; told from the timer */
+	struct fault fault; /* why, when early */
+};
+
+/* gate.c tells of what went wrong before anything ran, from the loop. */
+void launch_fail(Launch *launch);
+/* Gives the gate's end-of-file; the pidfd then reports the keeper. */
+void launch_close_channel(Launch *launch);
+/* Listens to the channel and the keeper's pidfd, which become the launch's. */
+int launch_listen(Launch *launch, int channel);
+int launch_listen_keeper(Launch *launch, int pidfd);
+/* A launch with nothing in it yet but its timer. */
+int launch_make(Launch **ret_launch, Launcher *launcher, uint64_t id, const char *uuid,
+		const char *unit, const struct launch_watch *watch, void *context);

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * From an order to an open gate.
+ *
+ * The keeper is a child, spawned with posix_spawn (fork would copy the page tables of a daemon
+ * that may be large), and blocked on its gate: it reads its channel before it does anything. With a
+ * scope, the gate opens when the scope's job is done and the keeper's own cgroup shows it, so no
+ * process ever runs unlimited.
+ *
+ * The Trial's folder is locked (flock) through the descriptor the keeper receives: the lock lives
+ * as long as the keeper does, so a restarted daemon can see that one is there.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "launch/attempt.h"
+
+/* Opening the gate. */
+
+static int plan_memfd(const struct keeper_plan *plan, int *ret_fd)
+{
+	_cleanup_close_ int fd = -1;
+	msgpack_sbuffer buffer;
+	msgpack_packer packer;
+	int r;
+
+	msgpack_sbuffer_init(&buffer);
+	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+	r = message_encode(&packer, &keeper_plan_type, plan);
+	if (r == 0) {
+		fd = memfd_create("trial-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		if (fd < 0)
+			r = -errno;
+		else if (write(fd, buffer.data, buffer.size) != (ssize_t)buffer.size)
+			r = -EIO;
+		else if (fcntl(fd, F_ADD_SEALS,
+			       F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+			r = -errno;
+	}
+	msgpack_sbuffer_destroy(&buffer);
+	if (r == 0)
+		*ret_fd = fd_steal(&fd);
+	return r;
+}
+
+/*
+ * The same file, opened anew: two bwraps that read one open file description would share its
+ * offset, and each would get a part of the filter.
+ */
+static int reopen(int fd, int *ret_fd)
+{
+	char path[64];
+	int opened;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	opened = open(path, O_RDONLY | O_CLOEXEC);
+	if (opened < 0)
+		return -errno;
+	*ret_fd = opened;
+	return 0;
+}
+
+static int launch_open_gate(Launch *launch, const char *cgroup)
+{
+	const Launcher *launcher = launch->launcher;
+	int descriptors[CHANNEL_DESCRIPTORS_MAX];
+	_cleanup_close_ int plan_fd = -1, seccomp_fd = -1;
+	size_t count = 0;
+	int r;
+
+	if (launch->plan.descriptors > CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS)
+		return -E2BIG;
+	launch->plan.cgroup = cgroup;
+	launch->plan.has.cgroup = cgroup != NULL;
+	r = plan_memfd(&launch->plan, &plan_fd);
+	launch->plan.cgroup = NULL;
+	if (r == 0)
+		r = reopen(launcher->seccomp_fd, &seccomp_fd);
+	if (r < 0)
+		return r;
+	descriptors[count++] = plan_fd;
+	descriptors[count++] = launch->folder_fd;
+	descriptors[count++] = launcher->bwrap_fd;
+	descriptors[count++] = launcher->init_fd;
+	descriptors[count++] = seccomp_fd;
+	descriptors[count++] = launch->stdin_fd >= 0 ? launch->stdin_fd : launcher->null_fd;
+	for (size_t i = 0; i < launch->plan.descriptors; i++)
+		descriptors[count++] = launch->descriptors[i];
+	r = channel_send(launch->channel, CHANNEL_start, NULL, NULL, descriptors, count, true);
+	if (r < 0)
+		return r;
+	launch->started = true;
+	/* The keeper has its own now. The folder stays open here to read the record from; it is
+	 * the same open file description, so the lock is the keeper's and ours until both close. */
+	launch->stdin_fd = fd_close(launch->stdin_fd);
+	return 0;
+}
+
+/* Our unreaped child's own view of its cgroup, which must end in the unit's name. */
+static int keeper_cgroup(pid_t pid, const char *unit, char *buffer, size_t size)
+{
+	char path[64], *line, *end, *name;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, buffer, size - 1);
+	close(fd);
+	if (n <= 0)
+		return -EIO;
+	buffer[n] = '\0';
+	line = strncmp(buffer, "0::", 3) == 0 ? buffer : strstr(buffer, "\n0::");
+	if (!line)
+		return -ENOENT;
+	line += *line == '\n' ? 4 : 3;
+	end = strchr(line, '\n');
+	if (end)
+		*end = '\0';
+	name = strrchr(line, '/');
+	if (!name || strcmp(name + 1, unit) != 0)
+		return -ESRCH;
+	memmove(buffer, line, strlen(line) + 1);
+	return 0;
+}
+
+static void on_scope_started(struct scope_start *start)
+{
+	Launch *launch = container_of(start, Launch, scope);
+	char cgroup[4096];
+	int r = start->result;
+
+	launch->scope_pending = false;
+	if (launch->ended || launch->early) {
+		fault_done(&start->fault);
+		return;
+	}
+	if (r == FAULT) {
+		fault_move(&launch->fault, &start->fault);
+		launch_fail(launch);
+		return;
+	}
+	r = keeper_cgroup(launch->pid, launch->unit, cgroup, sizeof(cgroup));
+	if (r == 0)
+		r = launch_open_gate(launch, cgroup);
+	if (r < 0) {
+		fault_void(&launch->fault, CAUSE_sandbox_unavailable,
+			   "the keeper is not in its scope %s: %s", launch->unit, strerror(-r));
+		launch_fail(launch);
+	}
+}
+
+/* The way to the gate. */
+
+/*
+ * An empty environment and the channel are all the keeper gets. Its stderr is ours, for what a
+ * keeper in trouble has to say to the journal.
+ */
+static int keeper_spawn(Launch *launch, int channel)
+{
+	char *const arguments[] = {(char *)"trial-keeper", NULL};
+	char *const environment[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t all, none;
+	int r;
+
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	sigfillset(&all);
+	sigemptyset(&none);
+	r = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(&actions, channel, CHANNEL_FD);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(&actions, CHANNEL_FD + 1);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(&attributes, &all);
+	if (r == 0)
+		r = posix_spawnattr_setsigmask(&attributes, &none);
+	if (r == 0)
+		r = posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF |
+								  POSIX_SPAWN_SETSIGMASK |
+								  POSIX_SPAWN_SETSID);
+	if (r == 0)
+		r = posix_spawn(&launch->pid, launch->launcher->keeper, &actions, &attributes,
+				arguments, environment);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	return -r;
+}
+
+static int launch_spawn(Launch *launch)
+{
+	_cleanup_close_ int theirs = -1;
+	int pair[2], pidfd, r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	theirs = pair[1];
+	r = launch_listen(launch, pair[0]);
+	if (r == 0)
+		r = keeper_spawn(launch, theirs);
+	if (r < 0)
+		return r;
+	/* Not reaped before its pidfd reports it: the number is still its own. */
+	pidfd = (int)syscall(SYS_pidfd_open, launch->pid, 0);
+	return pidfd < 0 ? -errno : launch_listen_keeper(launch, pidfd);
+}
+
+/* The folder, its lock, and what the main process will read. */
+static int launch_prepare_folder(Launch *launch)
+{
+	int r = launch_folder(launch->launcher->trials_fd, launch->id, true, &launch->folder_fd);
+
+	if (r < 0)
+		return r;
+	if (flock(launch->folder_fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	launch->stdin_fd = openat(launch->folder_fd, "prompt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return launch->stdin_fd < 0 && errno != ENOENT ? -errno : 0;
+}
+
+static int launch_go(Launch *launch)
+{
+	Launcher *launcher = launch->launcher;
+	int r;
+
+	if (launcher->unavailable.message) {
+		fault_void(&launch->fault, CAUSE_sandbox_unavailable, "%s",
+			   launcher->unavailable.message);
+		if (launcher->unavailable.hint)
+			fault_hint(&launch->fault, "%s", launcher->unavailable.hint);
+		return FAULT;
+	}
+	r = launch_prepare_folder(launch);
+	if (r == 0)
+		r = launch_spawn(launch);
+	if (r == 0 && launcher->scopes) {
+		struct scope_request scope = {
+			.unit = launch->unit,
+			.description = launch->unit,
+			.pid = launch->pid,
+		};
+
+		launch->scope_pending = true;
+		launch->scope.done = on_scope_started;
+		scope_start(launcher->scopes, &launch->scope, &scope);
+	} else if (r == 0) {
+		r = launch_open_gate(launch, NULL);
+	}
+	return r;
+}
+
+int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_order *order,
+	       const struct launch_watch *watch, void *context)
+{
+	Launch *launch;
+	int r = launch_make(&launch, launcher, order->id, order->uuid, order->unit, watch, context);
+
+	if (r < 0)
+		return r;
+	launch->plan = order->plan;
+	launch->plan.version = CHANNEL_VERSION;
+	launch->plan.trial = order->id;
+	launch->plan.uuid = launch->uuid;
+	launch->plan.backend = launcher->backend;
+	launch->plan.has.version = launch->plan.has.trial = true;
+	launch->plan.has.uuid = launch->plan.has.backend = true;
+	launch->descriptors = order->descriptors;
+	*ret_launch = launch;
+	r = launch_go(launch);
+	if (r < 0)
+		fault_void(&launch->fault, CAUSE_sandbox_unavailable,
+			   "the Trial's keeper could not be started: %s", strerror(-r));
+	if (r)
+		launch_fail(launch);
+	return 0;
+}

@@ -41,6 +41,7 @@ struct daemon {
 	char *config_file;
 	char *socket_path;
 	char *trials_folder;
+	char *keepers_folder;
 	char *keeper;
 	char *init;
 	int backend; /* from the command line, -1: the configuration's */
@@ -48,6 +49,7 @@ struct daemon {
 	int state_lock;
 	int runtime_lock;
 	int trials_fd;
+	int keepers_fd;
 	int listen_fd;
 	int seccomp_fd;
 	struct plan_bwrap bwrap;
@@ -101,13 +103,13 @@ static void on_queue_stopped(void *context)
 	server_close(daemon->server, on_server_closed, daemon);
 }
 
-static void daemon_stop(struct daemon *daemon, bool interrupt)
+static void daemon_stop(struct daemon *daemon, bool leave)
 {
 	if (!daemon->stopping)
 		sd_notify(0, "STOPPING=1\nSTATUS=Stopping.");
 	daemon->stopping = true;
 	if (daemon->server)
-		queue_stop(daemon->queue, interrupt, on_queue_stopped, daemon);
+		queue_stop(daemon->queue, leave, on_queue_stopped, daemon);
 }
 
 static void on_signal(uv_signal_t *signal, int number)
@@ -124,9 +126,9 @@ static void on_signal(uv_signal_t *signal, int number)
 	daemon_stop(daemon, true);
 }
 
-static void on_shutdown_asked(void *context)
+static void on_shutdown_asked(void *context, bool leave)
 {
-	daemon_stop(context, false);
+	daemon_stop(context, leave);
 }
 
 static void on_watchdog(uv_timer_t *timer)
@@ -312,6 +314,10 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 		r = -ENOMEM;
 	if (r == 0)
 		r = folder_private(&daemon->trials_folder, &daemon->trials_fd, ret_fault);
+	if (r == 0 && asprintf(&daemon->keepers_folder, "%s/k", daemon->runtime_folder) < 0)
+		r = -ENOMEM;
+	if (r == 0)
+		r = folder_private(&daemon->keepers_folder, &daemon->keepers_fd, ret_fault);
 	return r;
 }
 
@@ -412,6 +418,7 @@ static int launcher_open(struct daemon *daemon, struct fault *ret_fault)
 		.keeper = daemon->keeper,
 		.init = daemon->init,
 		.trials_fd = daemon->trials_fd,
+		.keepers_fd = daemon->keepers_fd,
 		.unavailable = &unavailable,
 	};
 	int r = plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, &unavailable);
@@ -529,6 +536,7 @@ static void daemon_done(struct daemon *daemon)
 	plan_host_done(&daemon->host);
 	config_done(&daemon->config);
 	fd_close(daemon->trials_fd);
+	fd_close(daemon->keepers_fd);
 	fd_close(daemon->state_fd);
 	fd_close(daemon->runtime_lock);
 	fd_close(daemon->state_lock);
@@ -538,6 +546,7 @@ static void daemon_done(struct daemon *daemon)
 	free(daemon->config_file);
 	free(daemon->socket_path);
 	free(daemon->trials_folder);
+	free(daemon->keepers_folder);
 	free(daemon->keeper);
 	free(daemon->init);
 }
@@ -550,6 +559,7 @@ int main(int argc, char **argv)
 		.state_lock = -1,
 		.runtime_lock = -1,
 		.trials_fd = -1,
+		.keepers_fd = -1,
 		.listen_fd = -1,
 		.seccomp_fd = -1,
 		.bwrap = {.fd = -1},

@@ -234,9 +234,25 @@ class Daemon:
     def __enter__(self):
         return self
 
+    def finish(self):
+        """Ends what runs and the daemon: a keeper outlives a daemon that is merely stopped."""
+        if not self.process:
+            return
+        if self.process.poll() is not None:
+            try:
+                self.start()
+            except RuntimeError:
+                return  # it was not to start: then it has started nothing
+        try:
+            with self.client(hello=False) as client:
+                client.call("shutdown", cancel=True)
+            self.process.wait(PATIENCE)
+        except (OSError, Closed, subprocess.TimeoutExpired):
+            self.stop()
+
     def __exit__(self, kind, value, trace):
         try:
-            self.stop()
+            self.finish()
             if kind is not None and kind is not Skip:
                 sys.stdout.write("".join("# " + line + "\n" for line in self.text().splitlines()))
         finally:

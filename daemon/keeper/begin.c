@@ -154,11 +154,23 @@ static int watch(struct keeper *keeper)
 	return r < 0 ? refuse(keeper, "the sandbox cannot be watched", r) : 0;
 }
 
+/* From here on a trialsd that was started anew finds this keeper. */
+static int open_attach(struct keeper *keeper)
+{
+	int r = attach_listen(keeper->keepers, keeper->plan.uuid, &keeper->listener);
+
+	if (r == 0)
+		r = loop_add(&keeper->loop, &keeper->listener_source, keeper->listener, EPOLLIN);
+	return r < 0 ? refuse(keeper, "the keeper cannot listen in the runtime folder", r) : 0;
+}
+
 int keeper_begin(struct keeper *keeper)
 {
 	int r;
 
 	r = read_plan(keeper);
+	if (r == 0)
+		r = open_attach(keeper);
 	if (r == 0)
 		r = make_limits(keeper);
 	if (r == 0)

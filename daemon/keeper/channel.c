@@ -12,6 +12,10 @@
 #define PRESENCE_REQUIRED true
 #define PRESENCE_OPTIONAL false
 
+#define THIS keeper_hello
+#define FIELDS KEEPER_HELLO_FIELDS
+#include "proto/field_table.h"
+
 #define THIS keeper_plan
 #define FIELDS KEEPER_PLAN_FIELDS
 #include "proto/field_table.h"

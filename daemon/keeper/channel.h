@@ -8,6 +8,7 @@
  * over a SOCK_SEQPACKET pair (the keeper's descriptor 3). Versioned like the wire, since a newer
  * trialsd may meet a keeper that an older one started.
  *
+ *   keeper -> trialsd  hello   first on a channel that a later trialsd opened (attach.h)
  *   trialsd -> keeper  start   with descriptors: the plan memfd, then those the plan counts
  *   keeper -> trialsd  running the main process has started
  *   keeper -> trialsd  ending  the main process is gone, or the end was ordered
@@ -23,7 +24,7 @@
 #define CHANNEL_DESCRIPTORS_MAX 250 /* SCM_MAX_FD is 253 */
 #define CHANNEL_PLAN_BYTES_MAX (4u * 1024u * 1024u)
 
-#define CHANNEL_VERBS(X) X(start) X(running) X(ending) X(ended) X(cancel) X(taken)
+#define CHANNEL_VERBS(X) X(hello) X(start) X(running) X(ending) X(ended) X(cancel) X(taken)
 
 /*
  * Descriptors of `start`, in this order. Those named optional are given as /dev/null when there
@@ -39,6 +40,7 @@ enum channel_descriptor {
 	CHANNEL_FD_INIT,    /* O_PATH of trials-init */
 	CHANNEL_FD_SECCOMP, /* memfd with the filter */
 	CHANNEL_FD_STDIN,   /* the prompt, at its start, or /dev/null */
+	CHANNEL_FD_KEEPERS, /* RUNTIME/k, O_DIRECTORY: where the keeper listens */
 	CHANNEL_FD_BINDS,   /* first of keeper_plan.descriptors: what the sandbox arguments use;
 			       the leases, last, are not given to bwrap */
 };
@@ -78,6 +80,11 @@ enum channel_descriptor {
 	  "names in limits that somebody asked for: not in force is void limits_unavailable")      \
 	X(unchecked, BOOL, OPTIONAL, 0, "RequireLimits=no: never void for a limit")
 
+#define KEEPER_HELLO_FIELDS(X)                                                                     \
+	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \
+	X(trial, UINT, REQUIRED, 0, "the Trial's id")                                              \
+	X(uuid, STRING, REQUIRED, 36, "the Trial's uuid")
+
 #define KEEPER_RUNNING_FIELDS(X)                                                                   \
 	X(started_at, TIME, REQUIRED, 0, "when")                                                   \
 	X(pid, UINT, REQUIRED, 0, "trials-init's pid as the keeper sees it")
@@ -90,6 +97,7 @@ enum channel_descriptor {
 
 /* As in protocol.h. `ended` carries an outcome_record. */
 #define CHANNEL_MESSAGES(M)                                                                        \
+	M(keeper_hello, KEEPER_HELLO_FIELDS)                                                       \
 	M(keeper_plan, KEEPER_PLAN_FIELDS)                                                         \
 	M(keeper_running, KEEPER_RUNNING_FIELDS)                                                   \
 	M(keeper_ending, KEEPER_ENDING_FIELDS)                                                     \

@@ -116,14 +116,14 @@ static void keeper_order(struct keeper *keeper, enum end_order order, double gra
 }
 
 /*
- * trialsd is gone. For now its Trials end with it; this is the place where a Trial would be let
- * go on instead.
+ * trialsd is gone; the Trial goes on. A trialsd that is started anew comes by the listener, and if
+ * none does, the record in the Trial's folder tells the end.
  */
 static void keeper_channel_gone(struct keeper *keeper)
 {
 	loop_remove(&keeper->loop, &keeper->channel_source);
+	keeper->channel = fd_close(keeper->channel);
 	keeper->channel_open = false;
-	keeper_order(keeper, END_DAEMON_GONE, keeper->plan.grace_seconds);
 }
 
 /* pid 1 */
@@ -147,20 +147,25 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 		keeper_fail(keeper, r);
 }
 
-static void take_started(struct keeper *keeper)
+static void say_running(struct keeper *keeper)
 {
 	struct keeper_running running = {
 		.has = {.started_at = true, .pid = true},
+		.started_at = keeper->span.start.wall,
 		.pid = (uint64_t)keeper->sandbox.init_pid,
 	};
 
+	say(keeper, CHANNEL_running, &keeper_running_type, &running);
+}
+
+static void take_started(struct keeper *keeper)
+{
 	if (keeper->facts.started)
 		return;
 	keeper->facts.started = true;
 	keeper->span.has_start = true;
 	moment_now(&keeper->span.start);
-	running.started_at = keeper->span.start.wall;
-	say(keeper, CHANNEL_running, &keeper_running_type, &running);
+	say_running(keeper);
 	if (keeper->facts.order != END_NOT_ORDERED)
 		return;
 	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
@@ -360,6 +365,39 @@ static void on_channel(struct source *source, uint32_t events)
 	keeper_progress(keeper);
 }
 
+/* A trialsd that was started anew is told all that the one before it was. The newest counts. */
+static void on_listener(struct source *source, uint32_t events)
+{
+	struct keeper *keeper = container_of(source, struct keeper, listener_source);
+	struct keeper_hello hello = {
+		.has = {.version = true, .trial = true, .uuid = true},
+		.version = CHANNEL_VERSION,
+		.trial = keeper->plan.trial,
+		.uuid = keeper->plan.uuid,
+	};
+	int fd;
+
+	(void)events;
+	if (attach_accept(keeper->listener, &fd) < 0)
+		return;
+	keeper_channel_gone(keeper);
+	if (loop_add(&keeper->loop, &keeper->channel_source, fd, EPOLLIN) < 0) {
+		close(fd);
+		return;
+	}
+	keeper->channel = fd;
+	keeper->channel_open = true;
+	say(keeper, CHANNEL_hello, &keeper_hello_type, &hello);
+	if (keeper->facts.started)
+		say_running(keeper);
+	if (keeper->ending_said) {
+		keeper->ending_said = false;
+		say_ending(keeper);
+	}
+	if (keeper->reported)
+		keeper_say_ended(keeper);
+}
+
 /* Clocks and signals */
 
 static void on_wall(struct timer *timer)
@@ -500,6 +538,9 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.channel = channel,
 		.channel_open = true,
 		.channel_source = {.fd = -1, .callback = on_channel},
+		.keepers = fd_steal(&start->descriptors[CHANNEL_FD_KEEPERS]),
+		.listener = -1,
+		.listener_source = {.fd = -1, .callback = on_listener},
 		.signals = -1,
 		.signal_source = {.fd = -1, .callback = on_signal},
 		.start = start,
@@ -546,6 +587,10 @@ static void keeper_done(struct keeper *keeper)
 	/* Nothing is left: now the leases may go. */
 	for (i = 0; i < keeper->lease_count; i++)
 		fd_close(keeper->leases[i]);
+	if (keeper->listener >= 0)
+		unlinkat(keeper->keepers, keeper->plan.uuid, 0);
+	fd_close(keeper->listener);
+	fd_close(keeper->keepers);
 	fd_close(keeper->folder);
 	message_free(keeper->plan_message);
 	fault_done(&keeper->fault);

@@ -138,10 +138,6 @@ static void decide_ordered(const struct outcome_facts *facts, struct outcome_dec
 	case END_WALL_LIMIT:
 		decision->outcome = OUTCOME_timed_out;
 		break;
-	case END_DAEMON_GONE:
-		decision->outcome = OUTCOME_interrupted;
-		say(decision, "trialsd ended, and its Trials with it");
-		break;
 	default:
 		decision->outcome = OUTCOME_interrupted;
 		say(decision,
@@ -153,8 +149,9 @@ static void decide_ordered(const struct outcome_facts *facts, struct outcome_dec
 enum ender outcome_ender(enum end_order order)
 {
 	static const enum ender enders[] = {
-		[END_NOT_ORDERED] = ENDER_agent,     [END_CANCEL] = ENDER_client,
-		[END_WALL_LIMIT] = ENDER_wall_limit, [END_DAEMON_GONE] = ENDER_daemon,
+		[END_NOT_ORDERED] = ENDER_agent,
+		[END_CANCEL] = ENDER_client,
+		[END_WALL_LIMIT] = ENDER_wall_limit,
 		[END_OUTSIDE] = ENDER_outside,
 	};
 

@@ -15,8 +15,7 @@ enum end_order {
 	END_NOT_ORDERED,
 	END_CANCEL, /* by trialsd, for a client */
 	END_WALL_LIMIT,
-	END_DAEMON_GONE, /* trialsd left */
-	END_OUTSIDE,	 /* the keeper itself was told to end: the user's session is ending */
+	END_OUTSIDE, /* the keeper itself was told to end: the user's session is ending */
 };
 
 struct outcome_facts {

@@ -126,6 +126,11 @@ void keeper_report(struct keeper *keeper)
 	fill_counters(keeper, &counters);
 	keeper_write_record(keeper);
 
+	keeper_say_ended(keeper);
+}
+
+void keeper_say_ended(struct keeper *keeper)
+{
 	if (keeper->channel_open &&
 	    channel_send(keeper->channel, CHANNEL_ended, &outcome_record_type, &keeper->record,
 			 NULL, 0, false) < 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "attach.h"
 #include "base/fault.h"
 #include "base/loop.h"
 #include "boundary.h"
@@ -31,6 +32,9 @@ struct keeper {
 	bool channel_open;
 	bool taken;
 	struct source channel_source;
+	int keepers;  /* RUNTIME/k */
+	int listener; /* where a later trialsd finds us */
+	struct source listener_source;
 	int signals;
 	struct source signal_source;
 
@@ -94,6 +98,9 @@ void keeper_report(struct keeper *keeper);
 /* Writes the record's file, durable when trialsd is not there to take it; sets a deadline when
  * the disk has no room for it. */
 void keeper_write_record(struct keeper *keeper);
+
+/* report.c: tells the record, once it is there. */
+void keeper_say_ended(struct keeper *keeper);
 
 /* keeper.c */
 void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double seconds);

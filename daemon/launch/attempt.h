@@ -28,6 +28,7 @@ struct Launch {
 	bool scope_pending;
 	bool started;  /* the gate was opened */
 	bool adopted;  /* an earlier trialsd started it; its keeper is not our child */
+	bool greeted;  /* it has said whose keeper it is, or is our own child */
 	bool canceled; /* before the gate opened: nothing is started any more */
 	bool ended;    /* watch->ended was called */
 	bool reaped;

@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
@@ -27,7 +26,6 @@
 
 static int plan_memfd(const struct keeper_plan *plan, int *ret_fd)
 {
-	_cleanup_close_ int fd = -1;
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
 	int r;
@@ -35,19 +33,9 @@ static int plan_memfd(const struct keeper_plan *plan, int *ret_fd)
 	msgpack_sbuffer_init(&buffer);
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 	r = message_encode(&packer, &keeper_plan_type, plan);
-	if (r == 0) {
-		fd = memfd_create("trial-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-		if (fd < 0)
-			r = -errno;
-		else if (write(fd, buffer.data, buffer.size) != (ssize_t)buffer.size)
-			r = -EIO;
-		else if (fcntl(fd, F_ADD_SEALS,
-			       F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-			r = -errno;
-	}
-	msgpack_sbuffer_destroy(&buffer);
 	if (r == 0)
-		*ret_fd = fd_steal(&fd);
+		r = channel_memfd("trial-plan", buffer.data, buffer.size, ret_fd);
+	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }
 
@@ -92,6 +80,7 @@ static int launch_open_gate(Launch *launch, const char *cgroup)
 	descriptors[count++] = launcher->init_fd;
 	descriptors[count++] = seccomp_fd;
 	descriptors[count++] = launch->stdin_fd >= 0 ? launch->stdin_fd : launcher->null_fd;
+	descriptors[count++] = launcher->keepers_fd;
 	for (size_t i = 0; i < launch->plan.descriptors; i++)
 		descriptors[count++] = launch->descriptors[i];
 	r = channel_send(launch->channel, CHANNEL_start, NULL, NULL, descriptors, count, true);
@@ -272,6 +261,7 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 
 	if (r < 0)
 		return r;
+	launch->greeted = true; /* it is our own child */
 	launch->plan = order->plan;
 	launch->plan.version = CHANNEL_VERSION;
 	launch->plan.trial = order->id;

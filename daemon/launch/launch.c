@@ -159,6 +159,17 @@ void launch_fail(Launch *launch)
 
 /* What the keeper says. */
 
+static void launch_take_hello(Launch *launch, const struct channel_packet *packet)
+{
+	struct keeper_hello hello;
+	struct decode_error error;
+
+	if (message_decode(packet->message, packet->body, &keeper_hello_type, UNKNOWN_KEYS_IGNORED,
+			   &hello, &error) == 0 &&
+	    hello.trial == launch->id && strcmp(hello.uuid, launch->uuid) == 0)
+		launch->greeted = true;
+}
+
 static void launch_take_packet(Launch *launch, struct channel_packet *packet)
 {
 	struct keeper_running running;
@@ -166,7 +177,12 @@ static void launch_take_packet(Launch *launch, struct channel_packet *packet)
 	struct decode_error error;
 	int r;
 
+	if (!launch->greeted && packet->verb != CHANNEL_hello)
+		return; /* a keeper that was found has to say whose it is first */
 	switch (packet->verb) {
+	case CHANNEL_hello:
+		launch_take_hello(launch, packet);
+		break;
 	case CHANNEL_running:
 		r = message_decode(packet->message, packet->body, &keeper_running_type,
 				   UNKNOWN_KEYS_IGNORED, &running, &error);
@@ -314,16 +330,17 @@ void launch_cancel(Launch *launch, double grace_seconds)
 	channel_send(launch->channel, CHANNEL_cancel, &keeper_cancel_type, &cancel, NULL, 0, true);
 }
 
-bool launch_abandon(Launch *launch)
+bool launch_leave(Launch *launch)
 {
-	if (launch->ended || launch->early)
-		return false;
-	if (!launch->started) {
+	if (!launch->started && !launch->ended) {
 		launch->early = true;
 		launch_close_channel(launch);
 		return true;
 	}
-	shutdown(launch->channel, SHUT_WR);
+	launch->ended = true; /* whatever it still says is for the next trialsd */
+	launch->finished = true;
+	launch->reaped = true;
+	launch_try_free(launch);
 	return false;
 }
 

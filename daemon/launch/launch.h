@@ -27,8 +27,10 @@ struct launcher_options {
 	int bwrap_fd;	/* O_PATH, pinned */
 	int seccomp_fd; /* the filter, for bwrap */
 	int trials_fd;	/* STATE/trials */
+	int keepers_fd; /* RUNTIME/k, where keepers listen */
 	/* Why nothing could be launched whatever the launcher finds; or NULL. Moved. */
 	struct fault *unavailable;
+	bool unproved; /* nothing is to be launched before launcher_set_unavailable was called */
 };
 
 /*
@@ -44,6 +46,20 @@ enum backend launcher_backend(const Launcher *launcher);
 const char *launcher_backend_reason(const Launcher *launcher);
 /* Why nothing can be launched (message, hint), or NULL when it can. */
 const struct fault *launcher_unavailable(const Launcher *launcher);
+
+/*
+ * What was found since: why nothing can be launched (moved), or NULL when it can. From then on
+ * the launcher is proved.
+ */
+void launcher_set_unavailable(Launcher *launcher, struct fault *fault);
+bool launcher_proved(const Launcher *launcher);
+/* Proved, and nothing is unavailable. */
+bool launcher_ready(const Launcher *launcher);
+/* Whether it lacked something at its start, so that launcher_mend is needed before it is ready. */
+bool launcher_lacks(const Launcher *launcher);
+/* Opens again what it lacked. loop and trials_fd stay. 0, FAULT, -errno. */
+int launcher_mend(Launcher *launcher, const struct launcher_options *options,
+		  struct fault *ret_fault);
 
 /* A Trial's folder, STATE/trials/ID; made when `make`. The descriptor is the caller's. */
 int launch_folder(int trials_fd, uint64_t id, bool make, int *ret_fd);
@@ -82,14 +98,22 @@ struct launch_order {
 int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_order *order,
 	       const struct launch_watch *watch, void *context);
 
+/*
+ * A launch of an earlier trialsd, whose keeper lives: found by its uuid in RUNTIME/k. What it has
+ * to tell comes through watch as if it had been started here. -ENOENT or -ECONNREFUSED: no keeper
+ * listens there (it may be about to).
+ */
+int launch_adopt(Launch **ret_launch, Launcher *launcher, uint64_t id, const char *uuid,
+		 const char *unit, const struct launch_watch *watch, void *context);
+
 /* TERM, grace, the end; negative grace: the plan's. May be said at any time, also again. */
 void launch_cancel(Launch *launch, double grace_seconds);
 
 /*
- * The daemon is leaving: the keeper ends its Trial as interrupted. True: nothing had been started
- * and nothing will be told; launch_finish is all that is left.
+ * The daemon is leaving and the keeper is not: lets go of it and frees. True: nothing had been
+ * started, the gate is closed, and launch_finish is what is left.
  */
-bool launch_abandon(Launch *launch);
+bool launch_leave(Launch *launch);
 
 /*
  * The record is durable in the ledger: tells the keeper to leave, reaps it, frees. The owner

@@ -81,12 +81,14 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 		return -ENOMEM;
 	launcher->loop = options->loop;
 	launcher->trials_fd = options->trials_fd;
+	launcher->keepers_fd = options->keepers_fd;
 	launcher->bwrap_fd = options->bwrap_fd;
 	launcher->seccomp_fd = options->seccomp_fd;
 	launcher->init_fd = -1;
 	launcher->unavailable = FAULT_INIT;
 	launcher->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	launcher->keeper = strdup(options->keeper);
+	launcher->proved = !options->unproved;
 	r = launcher->null_fd < 0 ? -errno : launcher->keeper ? 0 : -ENOMEM;
 	if (r == 0)
 		r = launcher_prepare(launcher, options, &launcher->unavailable);
@@ -96,6 +98,7 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 		launcher_close(launcher, NULL, NULL);
 		return fault_errno(ret_fault, r, "launcher");
 	}
+	launcher->lacks = r != 0;
 	*ret_launcher = launcher;
 	return 0;
 }
@@ -156,6 +159,45 @@ const char *launcher_backend_reason(const Launcher *launcher)
 const struct fault *launcher_unavailable(const Launcher *launcher)
 {
 	return launcher->unavailable.message ? &launcher->unavailable : NULL;
+}
+
+void launcher_set_unavailable(Launcher *launcher, struct fault *fault)
+{
+	launcher->proved = true;
+	if (fault)
+		fault_move(&launcher->unavailable, fault);
+	else
+		fault_done(&launcher->unavailable);
+}
+
+bool launcher_proved(const Launcher *launcher)
+{
+	return launcher->proved;
+}
+
+bool launcher_ready(const Launcher *launcher)
+{
+	return launcher->proved && !launcher->unavailable.message;
+}
+
+bool launcher_lacks(const Launcher *launcher)
+{
+	return launcher->lacks;
+}
+
+int launcher_mend(Launcher *launcher, const struct launcher_options *options,
+		  struct fault *ret_fault)
+{
+	int r;
+
+	launcher->bwrap_fd = options->bwrap_fd;
+	launcher->seccomp_fd = options->seccomp_fd;
+	launcher->init_fd = fd_close(launcher->init_fd);
+	r = launcher_prepare(launcher, options, ret_fault);
+	if (r == 0 && !launcher->scopes)
+		r = launcher_backend_choose(launcher, options->backend, ret_fault);
+	launcher->lacks = r != 0;
+	return r;
 }
 
 int launch_folder(int trials_fd, uint64_t id, bool make, int *ret_fd)

@@ -15,8 +15,11 @@ struct Launcher {
 	int seccomp_fd; /* borrowed */
 	int null_fd;
 	int trials_fd;	      /* borrowed */
+	int keepers_fd;	      /* borrowed */
 	ScopeManager *scopes; /* NULL for backend none */
 	size_t launches;      /* alive; closing waits for none */
+	bool proved; /* launcher_ready may say yes */
+	bool lacks;  /* something was missing when it was made */
 	bool closing;
 	void (*closed)(void *context);
 	void *context;

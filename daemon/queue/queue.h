@@ -22,6 +22,7 @@ struct Queue {
 	size_t waiting; /* in by_turn */
 	size_t slots_used;
 	bool stopping;
+	bool leaving;	     /* what runs is left to its keepers */
 	uv_timer_t retry;    /* storage failed: try again */
 	bool storage_failed; /* no claims until the retry */
 	void (*stopped)(void *context);
@@ -75,6 +76,6 @@ struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t prio
 void trial_start(struct trial *trial);
 void trial_recover(struct trial *trial, const struct ledger_row *row);
 void trial_cancel(struct trial *trial, double grace_seconds, const char *by);
-void trial_interrupt(struct trial *trial);
+void trial_leave(struct trial *trial);
 void queue_notify(Queue *queue, const struct ledger_row *row, int before);
 void queue_check_stopped(Queue *queue);

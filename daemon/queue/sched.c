@@ -119,7 +119,8 @@ void sched_kick(Queue *queue)
 	unsigned int most = queue->host->config->max_running;
 	struct trial *trial;
 
-	while (!queue->stopping && !queue->storage_failed && queue->slots_used < most) {
+	while (!queue->stopping && !queue->storage_failed && launcher_ready(queue->launcher) &&
+	       queue->slots_used < most) {
 		trial = RB_MIN(trials_by_turn, &queue->by_turn);
 		if (!trial)
 			break;
@@ -128,6 +129,11 @@ void sched_kick(Queue *queue)
 		queue->slots_used++;
 		trial_start(trial);
 	}
+}
+
+void queue_kick(Queue *queue)
+{
+	sched_kick(queue);
 }
 
 struct trial *queue_find(Queue *queue, uint64_t id)
@@ -172,6 +178,10 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial)
 		return "the daemon is stopping";
 	if (queue->storage_failed)
 		return "the state folder to be writable again";
+	if (!launcher_proved(queue->launcher))
+		return "the sandbox to be tried once";
+	if (launcher_unavailable(queue->launcher))
+		return "the sandbox to be mended: trialctl doctor";
 	return "a free slot";
 }
 
@@ -225,17 +235,18 @@ size_t queue_cancel_running(Queue *queue, const char *by)
 	return count;
 }
 
-void queue_stop(Queue *queue, bool interrupt, void (*stopped)(void *context), void *context)
+void queue_stop(Queue *queue, bool leave, void (*stopped)(void *context), void *context)
 {
 	struct trial *trial, *next;
 
 	queue->stopping = true;
+	queue->leaving = queue->leaving || leave;
 	queue->stopped = stopped;
 	queue->context = context;
 	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
 		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
-		if (trial->slot && interrupt)
-			trial_interrupt(trial);
+		if (trial->slot && leave)
+			trial_leave(trial);
 	}
 	queue_check_stopped(queue);
 }

@@ -4,6 +4,8 @@
  * From a claimed Trial to its launch: the launch as the ledger has it, planned against this host
  * as it is now, in the form its keeper takes. What the plan says is kept for the ledger.
  */
+#include "queue/start.h"
+
 #include "queue/queue.h"
 
 #include <stdio.h>
@@ -32,10 +34,9 @@ static int facts_keep(struct trial_work *work)
 	return view_encode(&work->facts, &trial_facts_type, &facts);
 }
 
-static struct keeper_plan keeper_plan_of(const struct trial_work *work, bool require_limits)
+struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_list *arguments,
+				     bool require_limits)
 {
-	const struct plan *plan = work->plan;
-
 	return (struct keeper_plan){
 		.has = {.sandbox = true,
 			.descriptors = true,
@@ -49,7 +50,7 @@ static struct keeper_plan keeper_plan_of(const struct trial_work *work, bool req
 			.limits = true,
 			.asked = plan->asked.count > 0,
 			.unchecked = true},
-		.sandbox = work->arguments,
+		.sandbox = *arguments,
 		.descriptors = plan->descriptor_count,
 		.command = plan->command,
 		.environment = plan->environment,
@@ -97,7 +98,8 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 
 	if (r)
 		return r;
-	order.plan = keeper_plan_of(work, trial->queue->host->config->require_limits);
+	order.plan = start_keeper_plan(work->plan, &work->arguments,
+				       trial->queue->host->config->require_limits);
 	order.descriptors = work->plan->descriptors;
 	return launch_new(&work->launch, trial->queue->launcher, &order, watch, trial);
 }

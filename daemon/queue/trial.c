@@ -10,6 +10,10 @@
  * here and in the Trial's folder until then, and the claim, which simply puts the Trial back.
  *
  * Nobody is told of a change before it is durable.
+ *
+ * A keeper outlives its trialsd. Leaving, what runs is let go of; starting, each Trial that the
+ * ledger has unended is recovered: its keeper, if it still holds the Trial's folder, is found and
+ * taken up; else its record, if there is one, is the end; else it was lost, or had not begun.
  */
 #include "queue/queue.h"
 
@@ -183,31 +187,47 @@ static void transition_failed(struct transition *transition)
 	}
 }
 
+/* What a durable change leads to. False: the Trial is gone. */
+static bool transition_reached(struct trial *trial, const struct ledger_row *row)
+{
+	Queue *queue = trial->queue;
+
+	switch (row->state) {
+	case STATE_starting:
+		trial_claimed(trial, row);
+		return true;
+	case STATE_queued:
+		trial_release_slot(trial);
+		trial_work_free(trial);
+		sched_add(queue, trial);
+		queue_check_stopped(queue);
+		return true;
+	case STATE_ended:
+		trial_over(trial);
+		return false;
+	default:
+		return true;
+	}
+}
+
 static void on_transition(struct ledger_call *call)
 {
 	struct transition *transition = container_of(call, struct transition, call);
 	struct trial *trial = transition->trial;
 	Queue *queue = trial->queue;
-	enum state reached = call->row ? call->row->state : STATE_COUNT;
+	bool there = true;
 
-	trial->changing = false;
-	if (call->result == -ESTALE && reached == STATE_ended)
+	trial->changes--;
+	if (call->result == -ESTALE && call->row && call->row->state == STATE_ended)
 		call->result = 0; /* ended already: an earlier try was durable after all */
 	if (call->result < 0) {
 		transition_failed(transition);
 	} else {
 		queue_notify(queue, call->row, transition->before);
-		if (reached == STATE_starting)
-			trial_claimed(trial, call->row);
-		else if (reached == STATE_ended)
-			trial_over(trial);
-		else if (reached == STATE_queued) {
-			trial_release_slot(trial);
-			trial_work_free(trial);
-			sched_add(queue, trial);
-			queue_check_stopped(queue);
-		}
+		there = transition_reached(trial, call->row);
 	}
+	if (there && queue->leaving && trial->slot)
+		trial_leave(trial);
 	free(transition);
 }
 
@@ -230,7 +250,7 @@ static int trial_set_state(struct trial *trial, enum state to, const struct ledg
 	transition->to = to;
 	transition->call.done = on_transition;
 	trial->state = to;
-	trial->changing = true;
+	trial->changes++;
 	ledger_change(trial->queue->ledger, &transition->call, trial->id, states_before(to),
 		      change);
 	return 0;
@@ -444,22 +464,22 @@ void trial_cancel(struct trial *trial, double grace_seconds, const char *by)
 	}
 }
 
-void trial_interrupt(struct trial *trial)
+void trial_leave(struct trial *trial)
 {
-	if (!trial->work)
-		return;
+	struct ledger_change back = LEDGER_CHANGE(STATE_queued);
+	Queue *queue = trial->queue;
+
+	if (!trial->work || trial->changes)
+		return; /* its change is answered first, which comes back here */
 	if (trial->work->launch) {
-		struct ledger_change back = LEDGER_CHANGE(STATE_queued);
-
-		if (launch_abandon(trial->work->launch))
+		if (launch_leave(trial->work->launch)) {
 			trial_set_state(trial, STATE_queued, &back);
-	} else if (trial->work->folder_fd >= 0) {
-		/* A recovery under way: the next start goes on with it. */
-		Queue *queue = trial->queue;
-
-		trial_forget(trial);
-		queue_check_stopped(queue);
+			return;
+		}
+		trial->work->launch = NULL;
 	}
+	trial_forget(trial);
+	queue_check_stopped(queue);
 }
 
 /* After a crash of the daemon. */
@@ -485,14 +505,24 @@ static void recover_end(struct trial *trial)
 	}
 }
 
+/* The keeper's lock on the folder says whether it lives; while it does, it is to be found. */
 static void on_recovery_timer(uv_timer_t *timer)
 {
 	struct trial_work *work = timer->data;
+	struct trial *trial = work->trial;
+	char uuid[SD_ID128_UUID_STRING_MAX], unit[TRIAL_UNIT_BYTES];
+	bool held = launch_folder_held(work->folder_fd) == 1;
 
-	if (launch_folder_held(work->folder_fd) == 1)
-		return;
+	if (held && launch_adopt(&work->launch, trial->queue->launcher, trial->id,
+				 sd_id128_to_uuid_string(trial->uuid, uuid),
+				 trial_unit(trial, unit), &trial_launch_watch, trial) < 0)
+		return; /* it is on its way in or out: its lock will tell */
 	uv_timer_stop(timer);
-	recover_end(work->trial);
+	work->folder_fd = held ? fd_close(work->folder_fd) : work->folder_fd;
+	if (!held)
+		recover_end(trial);
+	else if (trial->state == STATE_ending && work->canceled_by)
+		launch_cancel(work->launch, -1); /* the order may not have arrived */
 }
 
 void trial_recover(struct trial *trial, const struct ledger_row *row)

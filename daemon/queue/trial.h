@@ -29,7 +29,7 @@ struct trial {
 	bool in_turn;		 /* it is in the by_turn tree */
 	bool slot;		 /* it holds a slot */
 	bool cancel;		 /* a cancel was accepted: it must not start */
-	bool changing;		 /* a state change is on its way to the ledger */
+	unsigned int changes;	 /* state changes on their way to the ledger */
 	struct trial_work *work; /* from its claim on; NULL while it only waits */
 };
 
@@ -56,11 +56,11 @@ Queue *queue_free(Queue *queue);
 int queue_load(Queue *queue);
 
 /*
- * No more launches; `stopped` is called when the last end is in the ledger. With interrupt, what
- * runs is ended as interrupted; without, it is waited for. Queued Trials stay queued for the next
- * start. May be called again, to interrupt after all.
+ * No more launches. With leave, what runs is left to its keepers, for the next trialsd to take up;
+ * without, it is waited for. `stopped` is called when nothing holds a slot any more. Queued Trials
+ * stay queued. May be called again, to leave after all.
  */
-void queue_stop(Queue *queue, bool interrupt, void (*stopped)(void *context), void *context);
+void queue_stop(Queue *queue, bool leave, void (*stopped)(void *context), void *context);
 
 /* Accepting. */
 struct submit;
@@ -99,6 +99,8 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial);
 /* Unended ones, oldest first. NULL ends it. */
 struct trial *queue_first(Queue *queue);
 struct trial *queue_next(struct trial *trial);
+/* Launches may have become possible: whose turn it is, is looked at again. */
+void queue_kick(Queue *queue);
 /* Cancels everything that holds a slot; how many. */
 size_t queue_cancel_running(Queue *queue, const char *by);
 const char *queue_trials_folder(const Queue *queue);

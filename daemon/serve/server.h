@@ -16,8 +16,9 @@ struct server_options {
 	Queue *queue;
 	Launcher *launcher;
 	const struct plan_host *host;
-	const char *socket_path;	 /* for status */
-	void (*shutdown)(void *context); /* a client asked the daemon to stop */
+	const char *socket_path; /* for status */
+	/* A client asked the daemon to stop: leaving what runs, or waiting for its end. */
+	void (*shutdown)(void *context, bool leave);
 	void *context;
 };
 

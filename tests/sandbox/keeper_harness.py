@@ -152,7 +152,8 @@ class Trial:
         """Opens the gate."""
         fds = [os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY), os.open(self.bwrap, os.O_PATH),
                os.open(INIT, os.O_PATH), memfd("filter", allow_everything()),
-               os.open("/dev/null", os.O_RDONLY) if self.stdin is None else self.stdin]
+               os.open("/dev/null", os.O_RDONLY) if self.stdin is None else self.stdin,
+               os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)]
         if self.lease is not None:
             fds.append(self.lease)
             self.plan.update(descriptors=1, leases=1)

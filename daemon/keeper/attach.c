@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "attach.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "base/mem.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
+#define BACKLOG 4
+
+/* The descriptor's name under /proc is short whatever the folder's own is. */
+static int attach_address(int folder_fd, const char *uuid, struct sockaddr_un *ret_address)
+{
+	int n;
+
+	*ret_address = (struct sockaddr_un){.sun_family = AF_UNIX};
+	n = snprintf(ret_address->sun_path, sizeof(ret_address->sun_path), "/proc/self/fd/%d/%s",
+		     folder_fd, uuid);
+	return n < 0 || (size_t)n >= sizeof(ret_address->sun_path) ? -ENAMETOOLONG : 0;
+}
+
+static int attach_socket(void)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int attach_listen(int folder_fd, const char *uuid, int *ret_listener)
+{
+	_cleanup_close_ int fd = attach_socket();
+	struct sockaddr_un address;
+	int r = attach_address(folder_fd, uuid, &address);
+
+	if (fd < 0)
+		return fd;
+	if (r < 0)
+		return r;
+	/* An earlier attempt's: the caller holds the Trial's folder, so nobody listens there. */
+	if (unlinkat(folder_fd, uuid, 0) < 0 && errno != ENOENT)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, BACKLOG) < 0)
+		return -errno;
+	*ret_listener = fd_steal(&fd);
+	return 0;
+}
+
+/* Our own user in our own user namespace. */
+static int attach_check(int fd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	struct stat ours, theirs;
+	char path[64];
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != getuid())
+		return -EPERM;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)peer.pid);
+	if (stat("/proc/self/ns/user", &ours) < 0 || stat(path, &theirs) < 0)
+		return -EPERM;
+	return ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev ? 0 : -EPERM;
+}
+
+int attach_accept(int listener, int *ret_fd)
+{
+	_cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
+	r = attach_check(fd);
+	if (r == 0)
+		*ret_fd = fd_steal(&fd);
+	return r;
+}
+
+int attach_connect(int folder_fd, const char *uuid, int *ret_fd)
+{
+	_cleanup_close_ int fd = attach_socket();
+	struct sockaddr_un address;
+	int r = attach_address(folder_fd, uuid, &address);
+
+	if (fd < 0)
+		return fd;
+	if (r < 0)
+		return r;
+	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+		return -errno;
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
+int attach_peer(int fd, int *ret_pidfd)
+{
+	struct ucred peer;
+	socklen_t size = sizeof(*ret_pidfd);
+	int pidfd;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, ret_pidfd, &size) == 0)
+		return 0;
+	size = sizeof(peer);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return -errno;
+	/* Good while the peer lives, which the caller sees: it holds its Trial's folder. */
+	pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
+	if (pidfd < 0)
+		return -errno;
+	*ret_pidfd = pidfd;
+	return 0;
+}

@@ -87,7 +87,7 @@ client_library := $(call objects,$(wildcard client/lib*.c))
 client_program := $(call objects,$(filter-out client/lib%.c,$(wildcard client/*.c)))
 base := $(call objects,$(wildcard daemon/base/*.c))
 keeper := $(call objects,$(filter-out daemon/keeper/main.c,$(wildcard daemon/keeper/*.c)))
-daemon := $(call objects,$(foreach folder,serve queue plan launch ledger, \
+daemon := $(call objects,$(foreach folder,serve doctor queue plan launch ledger, \
 	$(wildcard daemon/$(folder)/*.c)))
 init := $(call objects,$(wildcard daemon/init/*.c))
 mains := $(call objects,daemon/main.c daemon/keeper/main.c)
@@ -165,8 +165,18 @@ fuzz: ## build the fuzz targets with clang and libFuzzer, under build/fuzz
 check-install: all ## that install and uninstall are complete, in a folder of its own
 	@CC='$(CC)' tests/check-install
 
+# The daemon once more, with the places where a test ends it (daemon/base/fault_point.h).
+.PHONY: faults
+faults:
+	@$(MAKE) --no-print-directory BUILD=$(B)/faults CPPFLAGS='$(CPPFLAGS) -DTRIALSD_FAULT_POINTS' \
+		$(addprefix $(B)/faults/,trialsd trial-keeper trials-init)
+
+.PHONY: torture
+torture: tests ## the long form of tests/daemon/test-torture (about ten minutes)
+	@TRIALS_TORTURE_KILLS=200 tests/as-user --build $(B) --manager -- tests/run --build $(B) test-torture
+
 .PHONY: tests
-tests: all $(unit_tests) $(test_helpers) $(fuzzers) ## build all tests and what they test, run none
+tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) ## build all tests and what they test, run none
 
 .PHONY: bench
 bench: all $(test_helpers) ## the benchmarks

@@ -16,6 +16,7 @@ void context_done(struct context *context)
 	context->connection = trials_disconnect(context->connection);
 	json_decref(context->warnings);
 	context->warnings = NULL;
+	origins_done(&context->origins);
 }
 
 /* An argument quoted in a message need not be UTF-8. */
@@ -34,12 +35,13 @@ static json_t *text_value(const char *text)
 
 static void say(const struct context *context, const struct trials_error *error)
 {
+	char *told = origins_rewrite(&context->origins, error->message);
 	char *message, *hint;
 
 	if (context->json) {
-		json_t *object = json_pack("{s:{s:o, s:o}}", "error", "code",
-					   text_value(error->code), "message",
-					   text_value(error->message));
+		json_t *object =
+			json_pack("{s:{s:o, s:o}}", "error", "code", text_value(error->code),
+				  "message", text_value(told));
 		char *line;
 
 		need_memory(object);
@@ -50,15 +52,17 @@ static void say(const struct context *context, const struct trials_error *error)
 		fprintf(stderr, "%s\n", line);
 		free(line);
 		json_decref(object);
+		free(told);
 		return;
 	}
-	message = need_memory(neutralise_line(error->message, strlen(error->message)));
+	message = need_memory(neutralise_line(told, strlen(told)));
 	hint = need_memory(neutralise_line(error->hint, strlen(error->hint)));
 	fputs("trialctl: ", stderr);
 	print_toned(stderr, context->error_colours, TONE_BAD, message);
 	fputc('\n', stderr);
 	if (*hint)
 		fprintf(stderr, "hint: %s\n", hint);
+	free(told);
 	free(message);
 	free(hint);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "origin.h"
 #include "trials.h"
 
 /*
@@ -18,6 +19,7 @@ struct context {
 	bool error_colours; /* on stderr */
 	struct trials_connection *connection;
 	json_t *warnings;
+	struct origins origins; /* of the request that is being made */
 };
 
 /* How long an answer may take. Not for wait, logs and watch, which last as long as a Trial. */

@@ -19,16 +19,16 @@
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/fault_point.h"
 #include "base/folder.h"
 #include "base/log.h"
+#include "doctor/guard.h"
+#include "doctor/doctor.h"
 #include "plan/plan.h"
 #include "serve/server.h"
 
 #ifndef TRIALSD_VERSION
 #define TRIALSD_VERSION "0"
-#endif
-#ifndef TRIALSD_LIBEXECDIR
-#define TRIALSD_LIBEXECDIR "/usr/lib/trialsd"
 #endif
 
 struct daemon {
@@ -58,6 +58,7 @@ struct daemon {
 	ino_t socket_inode;
 	Ledger *ledger;
 	Launcher *launcher;
+	Guard *guard;
 	Queue *queue;
 	Server *server;
 	uv_signal_t terminate;
@@ -65,6 +66,8 @@ struct daemon {
 	uv_timer_t watchdog;
 	bool stopping;
 	bool signaled;
+	bool doctor; /* --doctor: examine, say so, and leave */
+	enum doctor_form doctor_form;
 };
 
 /* Stopping, step by step. */
@@ -93,6 +96,7 @@ static void on_server_closed(void *context)
 	struct daemon *daemon = context;
 
 	daemon->server = NULL;
+	daemon->guard = guard_free(daemon->guard);
 	launcher_close(daemon->launcher, on_launcher_closed, daemon);
 }
 
@@ -108,6 +112,8 @@ static void daemon_stop(struct daemon *daemon, bool leave)
 	if (!daemon->stopping)
 		sd_notify(0, "STOPPING=1\nSTATUS=Stopping.");
 	daemon->stopping = true;
+	if (daemon->guard)
+		guard_stop(daemon->guard);
 	if (daemon->server)
 		queue_stop(daemon->queue, leave, on_queue_stopped, daemon);
 }
@@ -142,6 +148,7 @@ static void on_watchdog(uv_timer_t *timer)
 static const char usage[] =
 	"usage: trialsd [--config FILE] [--state DIR] [--runtime DIR]\n"
 	"               [--backend auto|systemd|none] [--debug]\n"
+	"               [--doctor [--json | --msgpack]]\n"
 	"\n"
 	"The per-user supervisor of Trials. Serves DIR/socket of the runtime folder; trialctl(1) is\n"
 	"its client. See trialsd(8).\n";
@@ -162,6 +169,9 @@ static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_e
 		{"runtime", required_argument, NULL, 'r'},
 		{"backend", required_argument, NULL, 'b'},
 		{"debug", no_argument, NULL, 'd'},
+		{"doctor", no_argument, NULL, 'D'},
+		{"json", no_argument, NULL, 'J'},
+		{"msgpack", no_argument, NULL, 'M'},
 		{"help", no_argument, NULL, 'h'},
 		{"version", no_argument, NULL, 'v'},
 		{NULL, 0, NULL, 0},
@@ -189,6 +199,13 @@ static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_e
 			break;
 		case 'd':
 			log_open("trialsd", LOG_LEVEL_DEBUG);
+			break;
+		case 'D':
+			daemon->doctor = true;
+			break;
+		case 'J':
+		case 'M':
+			daemon->doctor_form = option == 'J' ? DOCTOR_JSON : DOCTOR_MESSAGE;
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -278,7 +295,8 @@ static int lock_take(int folder_fd, const char *folder, int *ret_fd, struct faul
 			holder[strcspn(holder, "\n")] = '\0';
 		return fault_set(ret_fault, ERROR_refused, "another trialsd%s%s serves %s",
 				 n > 0 ? ", pid " : "", holder, folder),
-		       fault_hint(ret_fault, "trialctl status");
+		       fault_hint(ret_fault, "stop that one first, or name another folder with --state "
+					     "and --runtime");
 	}
 	n = snprintf(holder, sizeof(holder), "%d\n", (int)getpid());
 	/* For the message above only; the lock is what counts. */
@@ -289,16 +307,22 @@ static int lock_take(int folder_fd, const char *folder, int *ret_fd, struct faul
 	return 0;
 }
 
+/* The names that do not depend on the runtime folder, which may not be there. */
+static int folders_name(struct daemon *daemon, const char *home)
+{
+	int r = default_folder(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
+			       ".local/state");
+
+	return r ? r
+		 : default_folder(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
+}
+
 static int folders_open(struct daemon *daemon, const char *home, struct fault *ret_fault)
 {
 	_cleanup_close_ int runtime_fd = -1;
 	int r;
 
-	r = default_folder(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
-			   ".local/state");
-	if (r == 0)
-		r = default_folder(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home,
-				   ".config");
+	r = folders_name(daemon, home);
 	if (r == 0)
 		r = runtime_default(daemon, ret_fault);
 	if (r == 0)
@@ -345,30 +369,6 @@ static int config_load(struct daemon *daemon, struct fault *ret_fault)
 	return r;
 }
 
-/* The helpers stand beside this very program in a build tree, and in libexecdir when installed. */
-static int helpers_find(struct daemon *daemon)
-{
-	char self[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	if (n < 0)
-		return -errno;
-	self[n] = '\0';
-	slash = strrchr(self, '/');
-	if (slash)
-		*slash = '\0';
-	if (asprintf(&daemon->keeper, "%s/trial-keeper", self) < 0)
-		return -ENOMEM;
-	if (access(daemon->keeper, X_OK) < 0) {
-		strcpy(self, TRIALSD_LIBEXECDIR);
-		free(daemon->keeper);
-		if (asprintf(&daemon->keeper, "%s/trial-keeper", self) < 0)
-			return -ENOMEM;
-	}
-	return asprintf(&daemon->init, "%s/trials-init", self) < 0 ? -ENOMEM : 0;
-}
-
 /* The socket: the one systemd passes in, else our own. */
 static int socket_take(struct daemon *daemon, struct fault *ret_fault)
 {
@@ -408,10 +408,9 @@ static int socket_take(struct daemon *daemon, struct fault *ret_fault)
 	return text_set(&daemon->socket_path, address.sun_path);
 }
 
-/* What this machine lacks is the launcher's to tell with each launch; the daemon serves anyway. */
-static int launcher_open(struct daemon *daemon, struct fault *ret_fault)
+/* Pins what a launcher is given; what cannot be had is told in *unavailable. */
+static struct launcher_options launcher_offer(struct daemon *daemon, struct fault *unavailable)
 {
-	_cleanup_fault_ struct fault unavailable = FAULT_INIT;
 	struct launcher_options options = {
 		.loop = &daemon->loop,
 		.backend = daemon->config.backend,
@@ -419,17 +418,72 @@ static int launcher_open(struct daemon *daemon, struct fault *ret_fault)
 		.init = daemon->init,
 		.trials_fd = daemon->trials_fd,
 		.keepers_fd = daemon->keepers_fd,
-		.unavailable = &unavailable,
+		.unavailable = unavailable,
+		.unproved = true,
 	};
-	int r = plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, &unavailable);
+	int r = plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, unavailable);
 
 	if (r == 0)
-		r = plan_seccomp(&daemon->seccomp_fd, &unavailable);
+		r = plan_seccomp(&daemon->seccomp_fd, unavailable);
 	if (r < 0)
-		fault_errno(&unavailable, r, "sandbox");
+		fault_errno(unavailable, r, "sandbox");
 	options.bwrap_fd = daemon->bwrap.fd;
 	options.seccomp_fd = daemon->seccomp_fd;
+	return options;
+}
+
+/* What this machine lacks is the launcher's to tell with each launch; the daemon serves anyway. */
+static int launcher_open(struct daemon *daemon, struct fault *ret_fault)
+{
+	_cleanup_fault_ struct fault unavailable = FAULT_INIT;
+	const struct launcher_options options = launcher_offer(daemon, &unavailable);
+
 	return launcher_new(&daemon->launcher, &options, ret_fault);
+}
+
+/* The doctor found that a Trial can be launched: what was missing at the start is there now. */
+static int on_mended(void *context, struct fault *ret_fault)
+{
+	_cleanup_fault_ struct fault unavailable = FAULT_INIT;
+	struct daemon *daemon = context;
+	struct launcher_options options;
+
+	if (!launcher_lacks(daemon->launcher))
+		return 0;
+	plan_bwrap_done(&daemon->bwrap);
+	daemon->seccomp_fd = fd_close(daemon->seccomp_fd);
+	options = launcher_offer(daemon, &unavailable);
+	return launcher_mend(daemon->launcher, &options, ret_fault);
+}
+
+static void on_launches_changed(void *context, const struct fault *unavailable)
+{
+	struct daemon *daemon = context;
+
+	if (unavailable)
+		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0, "launches are refused: %s%s%s",
+			  unavailable->message, unavailable->hint ? "; to mend it: " : "",
+			  unavailable->hint ? unavailable->hint : "");
+	else
+		log_info("the sandbox was tried: Trials can be launched");
+	queue_kick(daemon->queue);
+}
+
+static int guard_open(struct daemon *daemon)
+{
+	const struct guard_options options = {
+		.loop = &daemon->loop,
+		.launcher = daemon->launcher,
+		.config_file = daemon->config_file,
+		.state_folder = daemon->state_folder,
+		.runtime_folder = daemon->runtime_folder,
+		.backend = daemon->config.backend,
+		.mended = on_mended,
+		.changed = on_launches_changed,
+		.context = daemon,
+	};
+
+	return guard_new(&daemon->guard, &options);
 }
 
 static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
@@ -444,7 +498,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 	if (r == 0)
 		r = config_load(daemon, ret_fault);
 	if (r == 0)
-		r = helpers_find(daemon);
+		r = launcher_helpers(&daemon->keeper, &daemon->init);
 	if (r == 0)
 		r = plan_host_init(&daemon->host, home, daemon->state_folder,
 				   daemon->runtime_folder, daemon->config_folder, &daemon->config,
@@ -483,6 +537,10 @@ static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
 
 	if (r)
 		return r;
+	r = guard_open(daemon);
+	if (r)
+		return r;
+	server.doctor = guard_doctor(daemon->guard);
 	server.socket_path = daemon->socket_path;
 	return server_new(&daemon->server, &server, daemon->listen_fd);
 }
@@ -501,17 +559,12 @@ static void signals_watch(struct daemon *daemon)
 
 static void ready(struct daemon *daemon)
 {
-	const struct fault *unavailable = launcher_unavailable(daemon->launcher);
 	const char *reason = launcher_backend_reason(daemon->launcher);
 	uint64_t period;
 
 	if (sd_watchdog_enabled(0, &period) > 0)
 		uv_timer_start(&daemon->watchdog, on_watchdog, 0, period / 2000);
-	if (unavailable)
-		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0, "launches are refused: %s%s%s",
-			  unavailable->message, unavailable->hint ? "; to mend it: " : "",
-			  unavailable->hint ? unavailable->hint : "");
-	else if (reason)
+	if (reason)
 		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
 			  "no scopes and no limits (%s): backend none is used", reason);
 	log_info("serving %s", daemon->socket_path);
@@ -551,6 +604,42 @@ static void daemon_done(struct daemon *daemon)
 	free(daemon->init);
 }
 
+/* --doctor: nothing is made, locked or served. */
+static int doctor_mode(struct daemon *daemon)
+{
+	_cleanup_fault_ struct fault config = FAULT_INIT, runtime = FAULT_INIT;
+	const char *home = getenv("HOME");
+	struct doctor_options options = {.config = &daemon->config, .home = home};
+	int r;
+
+	if (!home || *home != '/') {
+		log_error("HOME is not set to an absolute path");
+		return EX_CONFIG;
+	}
+	r = folders_name(daemon, home);
+	if (r == 0)
+		r = runtime_default(daemon, &runtime);
+	if (r == FAULT)
+		options.runtime_lacking = &runtime;
+	if (r >= 0)
+		r = config_load(daemon, &config);
+	if (r == FAULT)
+		options.config_lacking = &config;
+	if (r >= 0)
+		r = launcher_helpers(&daemon->keeper, &daemon->init);
+	if (r == 0) {
+		options.state_folder = daemon->state_folder;
+		options.runtime_folder = daemon->runtime_folder;
+		options.config_folder = daemon->config_folder;
+		options.keeper = daemon->keeper;
+		options.init = daemon->init;
+		r = doctor_run(&options, STDOUT_FILENO, daemon->doctor_form);
+	}
+	if (r < 0)
+		log_error("doctor: %s", strerror(-r));
+	return r < 0 ? EX_OSERR : r ? EX_UNAVAILABLE : 0;
+}
+
 int main(int argc, char **argv)
 {
 	static struct daemon daemon = {
@@ -571,6 +660,11 @@ int main(int argc, char **argv)
 	umask(0077);
 	if (options_read(&daemon, argc, argv, &status))
 		return status;
+	if (daemon.doctor) {
+		status = doctor_mode(&daemon);
+		daemon_done(&daemon);
+		return status;
+	}
 	uv_loop_init(&daemon.loop);
 	signals_watch(&daemon);
 	r = daemon_open(&daemon, &fault);
@@ -586,6 +680,7 @@ int main(int argc, char **argv)
 		fault_done(&fault);
 		return status;
 	}
+	FAULT_POINTS_ARM();
 	ready(&daemon);
 	uv_run(&daemon.loop, UV_RUN_DEFAULT);
 	socket_remove(&daemon);

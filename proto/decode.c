@@ -500,6 +500,7 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_NETWORK] = decode_word,
 	[FIELD_BACKEND] = decode_word,
 	[FIELD_STREAM] = decode_word,
+	[FIELD_CHECK_STATE] = decode_word,
 	[FIELD_LIMITS] = decode_structure,
 	[FIELD_BOUNDARY] = decode_structure,
 	[FIELD_TRIAL] = decode_structure,
@@ -507,6 +508,7 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_LIMIT_STATES] = decode_structures,
 	[FIELD_LOG_STATES] = decode_structures,
 	[FIELD_STATUS_TRIALS] = decode_structures,
+	[FIELD_DOCTOR_CHECKS] = decode_structures,
 	[FIELD_TRIALS] = decode_structures,
 };
 

@@ -259,6 +259,7 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_NETWORK] = {encode_word, BY_HAS},
 	[FIELD_BACKEND] = {encode_word, BY_HAS},
 	[FIELD_STREAM] = {encode_word, BY_HAS},
+	[FIELD_CHECK_STATE] = {encode_word, BY_HAS},
 	[FIELD_LIMITS] = {encode_structure, BY_HAS},
 	[FIELD_BOUNDARY] = {encode_structure, BY_HAS},
 	[FIELD_TRIAL] = {encode_structure, BY_HAS},
@@ -266,6 +267,7 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_LIMIT_STATES] = {encode_structures, BY_COUNT},
 	[FIELD_LOG_STATES] = {encode_structures, BY_COUNT},
 	[FIELD_STATUS_TRIALS] = {encode_structures, BY_COUNT},
+	[FIELD_DOCTOR_CHECKS] = {encode_structures, BY_COUNT},
 	[FIELD_TRIALS] = {encode_structures, BY_COUNT},
 };
 

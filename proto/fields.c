@@ -33,6 +33,10 @@
 #define FIELDS STATUS_TRIAL_FIELDS
 #include "field_table.h"
 
+#define THIS doctor_check
+#define FIELDS DOCTOR_CHECK_FIELDS
+#include "field_table.h"
+
 #define THIS outcome_record
 #define FIELDS OUTCOME_FIELDS
 #include "field_table.h"
@@ -73,6 +77,10 @@
 #define FIELDS WATCH_FIELDS
 #include "field_table.h"
 
+#define THIS doctor_request
+#define FIELDS DOCTOR_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -87,6 +95,10 @@
 
 #define THIS list_reply
 #define FIELDS LIST_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS doctor_reply
+#define FIELDS DOCTOR_REPLY_FIELDS
 #include "field_table.h"
 
 #define THIS status_reply
@@ -136,6 +148,7 @@ ASSERT_WIDTH_(mode)
 ASSERT_WIDTH_(network)
 ASSERT_WIDTH_(backend)
 ASSERT_WIDTH_(stream)
+ASSERT_WIDTH_(check_state)
 
 #define ARGUMENTS_(verb, FIELDS) [VERB_##verb] = &verb##_request_type,
 
@@ -153,6 +166,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_TRIAL] = &trial_view_type,	    [FIELD_BINDS] = &bind_spec_type,
 		[FIELD_LIMIT_STATES] = &limit_state_type,   [FIELD_LOG_STATES] = &log_state_type,
 		[FIELD_STATUS_TRIALS] = &status_trial_type, [FIELD_TRIALS] = &trial_view_type,
+		[FIELD_DOCTOR_CHECKS] = &doctor_check_type,
 	};
 
 	return types[type];

@@ -34,6 +34,7 @@
 #define NETWORK_ENUMERATOR_(name, doc) NETWORK_##name,
 #define BACKEND_ENUMERATOR_(name, doc) BACKEND_##name,
 #define STREAM_ENUMERATOR_(name, doc) STREAM_##name,
+#define CHECK_ENUMERATOR_(name, doc) CHECK_##name,
 
 enum verb { PROTOCOL_VERBS(VERB_ENUMERATOR_) VERB_COUNT };
 enum event { PROTOCOL_EVENTS(EVENT_ENUMERATOR_) EVENT_COUNT };
@@ -47,6 +48,7 @@ enum mode { PROTOCOL_MODES(MODE_ENUMERATOR_) MODE_COUNT };
 enum network { PROTOCOL_NETWORKS(NETWORK_ENUMERATOR_) NETWORK_COUNT };
 enum backend { PROTOCOL_BACKENDS(BACKEND_ENUMERATOR_) BACKEND_COUNT };
 enum stream { PROTOCOL_STREAMS(STREAM_ENUMERATOR_) STREAM_COUNT };
+enum check_state { PROTOCOL_CHECK_STATES(CHECK_ENUMERATOR_) CHECK_COUNT };
 
 /* The word of a value, or NULL when out of range; the value of a word, or -EINVAL. */
 #define DECLARE_WORDS_(set)                                                                      \
@@ -64,6 +66,7 @@ DECLARE_WORDS_(mode)
 DECLARE_WORDS_(network)
 DECLARE_WORDS_(backend)
 DECLARE_WORDS_(stream)
+DECLARE_WORDS_(check_state)
 
 /* Whether an outcome counts against the Arm. */
 bool outcome_counts(enum outcome outcome);
@@ -101,6 +104,7 @@ LIST_TYPE_(limit_state_list, limit_state)
 LIST_TYPE_(log_state_list, log_state)
 LIST_TYPE_(status_trial_list, status_trial)
 LIST_TYPE_(trial_list, trial_view)
+LIST_TYPE_(doctor_check_list, doctor_check)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -137,6 +141,7 @@ LIST_TYPE_(trial_list, trial_view)
 #define MEMBER_NETWORK_(n) enum network n;
 #define MEMBER_BACKEND_(n) enum backend n;
 #define MEMBER_STREAM_(n) enum stream n;
+#define MEMBER_CHECK_STATE_(n) enum check_state n;
 #define MEMBER_LIMITS_(n) struct limits_spec n;
 #define MEMBER_BOUNDARY_(n) struct boundary n;
 #define MEMBER_TRIAL_(n) struct trial_view n;
@@ -145,13 +150,15 @@ LIST_TYPE_(trial_list, trial_view)
 #define MEMBER_LOG_STATES_(n) struct log_state_list n;
 #define MEMBER_STATUS_TRIALS_(n) struct status_trial_list n;
 #define MEMBER_TRIALS_(n) struct trial_list n;
+#define MEMBER_DOCTOR_CHECKS_(n) struct doctor_check_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
 	X(UINT) X(SIZE) X(TIME) X(INT) X(SECONDS) X(FLOAT) X(BOOL) X(STRING) X(BYTES) X(PATH)    \
 	X(BLOB) X(STRINGS) X(BYTES_LIST) X(PAIRS) X(STRING_PAIRS) X(STATE) X(OUTCOME) X(CAUSE)   \
 	X(ENDER) X(ROLE) X(MODE) X(NETWORK) X(BACKEND) X(STREAM) X(LIMITS) X(BOUNDARY) X(TRIAL)  \
-	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(STATUS_TRIALS) X(TRIALS)
+	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(STATUS_TRIALS) X(TRIALS)  \
+	X(CHECK_STATE) X(DOCTOR_CHECKS)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

@@ -45,6 +45,8 @@
 #define LOG_CHUNK_BYTES_MAX (64u * 1024u)
 #define LIMIT_BYTES_MAX (1ull << 50)
 #define LIMIT_OUTPUT_BYTES_MIN (64u * 1024u)
+#define LIMIT_MEMORY_BYTES_MIN (4u * 1024u * 1024u)
+#define LIMIT_TMPFS_BYTES_MIN 4096u /* of tmp and home: 0 would mean no limit at all */
 #define SECONDS_MAX (365u * 24u * 3600u)
 
 /* X(name, "what it does") */
@@ -57,6 +59,7 @@
 	X(cancel, "end a Trial; idempotent")                                                     \
 	X(logs, "a Trial's output from an offset, pushed as log, gap and log_end events")        \
 	X(watch, "state changes of all Trials, pushed as state events")                          \
+	X(doctor, "whether a Trial could be launched here, and what mends it")                   \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 
@@ -142,6 +145,13 @@
 	X(stdout, "standard output")                                                             \
 	X(stderr, "standard error")
 
+/* X(name, "meaning"): how a check of doctor ended */
+#define PROTOCOL_CHECK_STATES(X)                                                                 \
+	X(ok, "as it should be")                                                                 \
+	X(warning, "Trials can be launched, and something is missing")                           \
+	X(failed, "no Trial can be launched")                                                    \
+	X(not_applicable, "it does not matter here, or cannot be tried after what failed")
+
 /* Messages. See the head of this file for the form of a row. */
 
 #define HELLO_FIELDS(X)                                                                          \
@@ -218,9 +228,11 @@
 
 #define WATCH_FIELDS(X) X(id, UINT, OPTIONAL, 0, "only this Trial")
 
+#define DOCTOR_FIELDS(X)
+
 #define STATUS_FIELDS(X)
 
-#define SHUTDOWN_FIELDS(X) X(cancel, BOOL, OPTIONAL, 0, "cancel what runs first")
+#define SHUTDOWN_FIELDS(X) X(cancel, BOOL, OPTIONAL, 0, "cancel what runs, and wait for its end, first")
 
 /* The arguments of each verb. X(verb, FIELDS) */
 #define PROTOCOL_REQUESTS(X)                                                                     \
@@ -232,6 +244,7 @@
 	X(cancel, CANCEL_FIELDS)                                                                 \
 	X(logs, LOGS_FIELDS)                                                                     \
 	X(watch, WATCH_FIELDS)                                                                   \
+	X(doctor, DOCTOR_FIELDS)                                                                 \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -294,7 +307,7 @@
 /* A Trial, as show, list, launch, wait, cancel and the state event give it. */
 #define TRIAL_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "positive, never reused")                                       \
-	X(uuid, STRING, REQUIRED, 36, "names its scope and its keeper")                          \
+	X(uuid, STRING, REQUIRED, 36, "names its scope and its keeper; another when it is started again")                          \
 	X(state, STATE, REQUIRED, 0, "where it is")                                              \
 	X(role, ROLE, REQUIRED, 0, "trial or grader")                                            \
 	X(command, BYTES_LIST, OPTIONAL, 4096, "program and arguments")                          \
@@ -346,6 +359,21 @@
 	X(clients, UINT, REQUIRED, 0, "connected")                                               \
 	X(trials, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "what is not over, next first")
 
+/* One thing that doctor looked at. */
+#define DOCTOR_CHECK_FIELDS(X)                                                                   \
+	X(name, STRING, REQUIRED, 32, "never changes its meaning")                               \
+	X(proves, STRING, REQUIRED, 256, "what is true when it is ok")                           \
+	X(state, CHECK_STATE, REQUIRED, 0, "how it ended")                                       \
+	X(message, STRING, OPTIONAL, 4096, "what was found, for a person")                       \
+	X(hint, STRING, OPTIONAL, 4096, "the one command that mends it")
+
+#define DOCTOR_REPLY_FIELDS(X)                                                                   \
+	X(program, STRING, REQUIRED, 64, "name and version")                                     \
+	X(launchable, BOOL, REQUIRED, 0, "false: a launch is refused as unavailable")            \
+	X(message, STRING, OPTIONAL, 4096, "when it is not: the cause, as a refused launch says it") \
+	X(hint, STRING, OPTIONAL, 4096, "the one command that mends it")                         \
+	X(checks, DOCTOR_CHECKS, REQUIRED, 64, "in the order they were made")
+
 #define SHUTDOWN_REPLY_FIELDS(X) X(canceled, UINT, REQUIRED, 0, "Trials canceled for it")
 
 /* The reply of logs; the output follows as events that carry the request's number. */
@@ -383,6 +411,7 @@
 	M(boundary, BOUNDARY_FIELDS)                                                             \
 	M(log_state, LOG_STATE_FIELDS)                                                           \
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
+	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
 	M(outcome_record, OUTCOME_FIELDS)                                                        \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
@@ -393,10 +422,12 @@
 	M(cancel_request, CANCEL_FIELDS)                                                         \
 	M(logs_request, LOGS_FIELDS)                                                             \
 	M(watch_request, WATCH_FIELDS)                                                           \
+	M(doctor_request, DOCTOR_FIELDS)                                                         \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
 	M(list_reply, LIST_REPLY_FIELDS)                                                         \
+	M(doctor_reply, DOCTOR_REPLY_FIELDS)                                                     \
 	M(status_reply, STATUS_REPLY_FIELDS)                                                     \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \

@@ -49,6 +49,7 @@ DEFINE_WORDS_(mode, PROTOCOL_MODES, WORD_)
 DEFINE_WORDS_(network, PROTOCOL_NETWORKS, WORD_)
 DEFINE_WORDS_(backend, PROTOCOL_BACKENDS, WORD_)
 DEFINE_WORDS_(stream, PROTOCOL_STREAMS, WORD_)
+DEFINE_WORDS_(check_state, PROTOCOL_CHECK_STATES, WORD_)
 
 #define COUNTS_(name, counts, doc) counts,
 
@@ -66,7 +67,7 @@ const struct word_set *field_words(enum field_type type)
 		[FIELD_CAUSE] = &cause_words,	  [FIELD_ENDER] = &ender_words,
 		[FIELD_ROLE] = &role_words,	  [FIELD_MODE] = &mode_words,
 		[FIELD_NETWORK] = &network_words, [FIELD_BACKEND] = &backend_words,
-		[FIELD_STREAM] = &stream_words,
+		[FIELD_STREAM] = &stream_words,	  [FIELD_CHECK_STATE] = &check_state_words,
 	};
 
 	return sets[type];

@@ -29,8 +29,6 @@
 #define FILE_BYTES_MAX 65536
 #define LINE_BYTES_MAX 8192 /* room for a path of PATH_BYTES_MAX */
 #define MAX_RUNNING_MAX 1024
-#define MEMORY_BYTES_MIN (4u << 20)
-#define TMPFS_BYTES_MIN 4096
 #define GRACE_SECONDS_MAX 3600
 
 /* Debian's inih takes the length of a line at run time; elsewhere it is built in. */
@@ -252,7 +250,7 @@ static const struct config_key config_keys[] = {
 	 .set = set_size,
 	 .allowed = "a size such as 512M, from 4M to 1P, or infinity",
 	 LIMIT(memory),
-	 .least = MEMORY_BYTES_MIN,
+	 .least = LIMIT_MEMORY_BYTES_MIN,
 	 .infinite = true},
 	{.section = "Limits",
 	 .name = "Swap",
@@ -278,13 +276,13 @@ static const struct config_key config_keys[] = {
 	 .set = set_size,
 	 .allowed = "a size such as 512M, from 4K to 1P",
 	 LIMIT(tmp),
-	 .least = TMPFS_BYTES_MIN},
+	 .least = LIMIT_TMPFS_BYTES_MIN},
 	{.section = "Limits",
 	 .name = "Home",
 	 .set = set_size,
 	 .allowed = "a size such as 512M, from 4K to 1P",
 	 LIMIT(home),
-	 .least = TMPFS_BYTES_MIN},
+	 .least = LIMIT_TMPFS_BYTES_MIN},
 	{.section = "Limits",
 	 .name = "Output",
 	 .set = set_size,

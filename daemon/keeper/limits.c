@@ -102,16 +102,20 @@ static int refuse(const struct applying *applying, struct fault *fault)
 {
 	const struct knob *knob = applying->missing;
 
-	if (applying->payload->fd < 0)
+	if (applying->payload->fd < 0) {
 		fault_void(fault, CAUSE_limits_unavailable,
 			   "the limit on %s cannot be enforced: without a systemd user manager "
 			   "there is no control group for the %s controller",
 			   knob->name, knob->controller);
-	else
+		return fault_hint(fault, "start trialsd with --backend systemd in a user session, "
+					 "leave the limit out, or set RequireLimits=no in "
+					 "trialsd.conf");
+	} else {
 		fault_void(fault, CAUSE_limits_unavailable,
 			   "the limit on %s cannot be enforced: %s is not in force, "
 			   "the %s controller is not delegated to this user",
 			   knob->name, knob->file, knob->controller);
+	}
 	return fault_hint(
 		fault,
 		"delegate the controller (Delegate=yes for user@.service), leave the limit out, "

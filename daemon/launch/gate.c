@@ -8,8 +8,10 @@
  * scope, the gate opens when the scope's job is done and the keeper's own cgroup shows it, so no
  * process ever runs unlimited.
  *
- * The Trial's folder is locked (flock) through the descriptor the keeper receives: the lock lives
- * as long as the keeper does, so a restarted daemon can see that one is there.
+ * The Trial's folder is locked (flock) through the descriptor the keeper receives, and which it
+ * hands on to trials-init as a lease: the lock lives as long as anything of the Trial does. That is
+ * how a restarted daemon sees that a keeper is there, and how the end of a Trial whose keeper was
+ * killed is known to be its end.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -20,6 +22,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "base/fault_point.h"
 #include "launch/attempt.h"
 
 /* Opening the gate. */
@@ -64,12 +67,19 @@ static int launch_open_gate(Launch *launch, const char *cgroup)
 	size_t count = 0;
 	int r;
 
-	if (launch->plan.descriptors > CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS)
+	if (launch->plan.descriptors >= CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS)
 		return -E2BIG;
+	/* The last one is a lease: keeper and trials-init hold the folder's lock until nothing is
+	 * left of the Trial, whichever of them goes first. */
+	launch->plan.descriptors++;
+	launch->plan.leases = 1;
+	launch->plan.has.leases = true;
 	launch->plan.cgroup = cgroup;
 	launch->plan.has.cgroup = cgroup != NULL;
+	FAULT_POINT(launch_scoped);
 	r = plan_memfd(&launch->plan, &plan_fd);
 	launch->plan.cgroup = NULL;
+	launch->plan.descriptors--;
 	if (r == 0)
 		r = reopen(launcher->seccomp_fd, &seccomp_fd);
 	if (r < 0)
@@ -83,10 +93,12 @@ static int launch_open_gate(Launch *launch, const char *cgroup)
 	descriptors[count++] = launcher->keepers_fd;
 	for (size_t i = 0; i < launch->plan.descriptors; i++)
 		descriptors[count++] = launch->descriptors[i];
+	descriptors[count++] = launch->folder_fd;
 	r = channel_send(launch->channel, CHANNEL_start, NULL, NULL, descriptors, count, true);
 	if (r < 0)
 		return r;
 	launch->started = true;
+	FAULT_POINT(launch_gate);
 	/* The keeper has its own now. The folder stays open here to read the record from; it is
 	 * the same open file description, so the lock is the keeper's and ours until both close. */
 	launch->stdin_fd = fd_close(launch->stdin_fd);
@@ -237,6 +249,7 @@ static int launch_go(Launch *launch)
 	r = launch_prepare_folder(launch);
 	if (r == 0)
 		r = launch_spawn(launch);
+	FAULT_POINT(launch_spawned);
 	if (r == 0 && launcher->scopes) {
 		struct scope_request scope = {
 			.unit = launch->unit,

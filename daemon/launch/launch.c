@@ -16,11 +16,14 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/fault_point.h"
 #include "keeper/record.h"
 #include "launch/attempt.h"
 
 /* How long a keeper that has said its last word may take to leave before it is ended. */
 #define KEEPER_LEAVE_MILLISECONDS 5000
+/* How often a sandbox without a keeper is looked at; it ends itself within milliseconds. */
+#define EMPTY_POLL_MILLISECONDS 10
 
 static uint64_t now_microseconds(void)
 {
@@ -228,6 +231,33 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 	uv_poll_stop(&launch->channel_poll);
 }
 
+/*
+ * The keeper is gone without a word. What it kept may not be: trials-init holds the folder's lock
+ * until the sandbox is empty. Our own descriptor is of the same open file, so it is opened anew.
+ */
+static void on_empty_timer(uv_timer_t *timer)
+{
+	Launch *launch = timer->data;
+
+	if (launch_folder_held(launch->folder_fd) == 1)
+		return;
+	uv_timer_stop(timer);
+	launch_ended_from_folder(launch);
+}
+
+static void launch_await_empty(Launch *launch)
+{
+	int fd, r = launch_folder(launch->launcher->trials_fd, launch->id, false, &fd);
+
+	if (r < 0) {
+		launch_ended_from_folder(launch);
+		return;
+	}
+	fd_close(launch->folder_fd);
+	launch->folder_fd = fd;
+	uv_timer_start(&launch->timer, on_empty_timer, 0, EMPTY_POLL_MILLISECONDS);
+}
+
 static void on_pidfd(uv_poll_t *poll, int status, int events)
 {
 	Launch *launch = poll->data;
@@ -243,7 +273,7 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
 	if (!launch->ended && launch->started)
 		on_channel(&launch->channel_poll, 0, 0);
 	if (!launch->ended && !launch->early)
-		launch_ended_from_folder(launch);
+		launch_await_empty(launch);
 	launch_try_free(launch);
 }
 
@@ -327,6 +357,7 @@ void launch_cancel(Launch *launch, double grace_seconds)
 		}
 		return;
 	}
+	FAULT_POINT(cancel_recorded);
 	channel_send(launch->channel, CHANNEL_cancel, &keeper_cancel_type, &cancel, NULL, 0, true);
 }
 
@@ -358,6 +389,7 @@ void launch_finish(Launch *launch)
 	if (!launch->reaped) {
 		if (launch->started)
 			channel_send(launch->channel, CHANNEL_taken, NULL, NULL, NULL, 0, true);
+		FAULT_POINT(finish_taken);
 		uv_timer_start(&launch->timer, on_leave_timer, KEEPER_LEAVE_MILLISECONDS, 0);
 	}
 	launch_try_free(launch);

@@ -34,6 +34,12 @@ struct launcher_options {
 };
 
 /*
+ * Where the helper programs are: beside this very program in a build tree, in libexecdir when it
+ * is installed. They need not exist. The strings are the caller's.
+ */
+int launcher_helpers(char **ret_keeper, char **ret_init);
+
+/*
  * Always succeeds in making a launcher unless memory or a bug prevents it; what the machine lacks
  * is kept and refuses each launch with its reason (launcher_unavailable).
  */

@@ -11,10 +11,15 @@
 #include "launch/launcher.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+
+#ifndef TRIALSD_LIBEXECDIR
+#define TRIALSD_LIBEXECDIR "/usr/lib/trialsd"
+#endif
 
 /* A helper must be a regular executable file; only then is its descriptor worth keeping. */
 static int helper_open(const char *path, int *ret_fd, struct fault *ret_fault)
@@ -75,7 +80,8 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 		 struct fault *ret_fault)
 {
 	Launcher *launcher = calloc(1, sizeof(*launcher));
-	int r;
+	struct fault second = FAULT_INIT;
+	int chosen, r;
 
 	if (!launcher)
 		return -ENOMEM;
@@ -92,8 +98,13 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 	r = launcher->null_fd < 0 ? -errno : launcher->keeper ? 0 : -ENOMEM;
 	if (r == 0)
 		r = launcher_prepare(launcher, options, &launcher->unavailable);
-	if (r == 0)
-		r = launcher_backend_choose(launcher, options->backend, &launcher->unavailable);
+	/* Also where nothing can be launched, status tells what would be used. */
+	chosen = r < 0 ? r
+		       : launcher_backend_choose(launcher, options->backend,
+						 r ? &second : &launcher->unavailable);
+	fault_done(&second);
+	if (r == 0 || chosen < 0)
+		r = chosen;
 	if (r < 0) {
 		launcher_close(launcher, NULL, NULL);
 		return fault_errno(ret_fault, r, "launcher");
@@ -198,6 +209,29 @@ int launcher_mend(Launcher *launcher, const struct launcher_options *options,
 		r = launcher_backend_choose(launcher, options->backend, ret_fault);
 	launcher->lacks = r != 0;
 	return r;
+}
+
+int launcher_helpers(char **ret_keeper, char **ret_init)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n < 0)
+		return -errno;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (slash)
+		*slash = '\0';
+	if (asprintf(ret_keeper, "%s/trial-keeper", self) < 0)
+		return -ENOMEM;
+	if (access(*ret_keeper, X_OK) < 0) {
+		strcpy(self, TRIALSD_LIBEXECDIR);
+		free(*ret_keeper);
+		if (asprintf(ret_keeper, "%s/trial-keeper", self) < 0)
+			return -ENOMEM;
+	}
+	return asprintf(ret_init, "%s/trials-init", self) < 0 ? -ENOMEM : 0;
 }
 
 int launch_folder(int trials_fd, uint64_t id, bool make, int *ret_fd)

@@ -108,6 +108,7 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 		copy_pairs(copier, &work->trial.labels);
 		break;
 	case WORK_CHANGE:
+		copy_text(copier, &work->change.uuid);
 		copy_text(copier, &work->change.unit);
 		copy_text(copier, &work->change.boot_id);
 		copy_text(copier, &work->change.canceled_by);

@@ -82,6 +82,7 @@ struct ledger_change {
 	int backend;
 	uint64_t started_at;
 	uint64_t ended_at;
+	const char *uuid; /* another attempt has another */
 	const char *unit;
 	const char *boot_id;
 	const char *canceled_by;

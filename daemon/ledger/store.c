@@ -61,7 +61,8 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
 			     "boot_id = coalesce(?8, boot_id), "
 			     "canceled_by = coalesce(?9, canceled_by), "
 			     "plan_digest = coalesce(?10, plan_digest), "
-			     "facts = coalesce(?11, facts), record = coalesce(?12, record) "
+			     "facts = coalesce(?11, facts), record = coalesce(?12, record), "
+			     "uuid = coalesce(?13, uuid) "
 			     "WHERE id = ?1",
 };
 
@@ -271,6 +272,7 @@ static int write_change(Store *store, uint64_t id, const struct ledger_change *c
 	statement_bind_text(statement, 10, change->plan_digest);
 	statement_bind_blob(statement, 11, change->facts);
 	statement_bind_blob(statement, 12, change->record);
+	statement_bind_text(statement, 13, change->uuid);
 	return statement_run(store->statements[STATEMENT_CHANGE]);
 }
 

@@ -15,8 +15,6 @@
 
 #define TMPFS_DEFAULT_BYTES (4ull << 30)
 #define SHM_DEFAULT_BYTES (1ull << 30)
-#define TMPFS_BYTES_MIN 4096u /* 0 would mean: no limit at all */
-#define MEMORY_BYTES_MIN (4u << 20)
 
 /* Copies the launch's value, else the configuration's. */
 #define LIMIT_SETTLE_(name, type, presence, limit, doc)                                            \
@@ -46,6 +44,19 @@ static int minimum_check(const char *name, bool has, uint64_t value, uint64_t mi
 			 (unsigned long long)value, (unsigned long long)minimum);
 }
 
+static int bytes_minimum_check(const char *name, bool has, uint64_t value, uint64_t minimum,
+			       struct fault *fault)
+{
+	char given[32], least[32];
+
+	if (!has || value >= minimum)
+		return 0;
+	quantity_format_size(value, given, sizeof(given));
+	quantity_format_size(minimum, least, sizeof(least));
+	return fault_set(fault, ERROR_invalid, "limits.%s: %s is too small: at least %s", name,
+			 given, least);
+}
+
 static int limits_check(const struct plan *plan, struct fault *fault)
 {
 	const struct limits_spec *limits = &plan->limits;
@@ -54,17 +65,17 @@ static int limits_check(const struct plan *plan, struct fault *fault)
 	if (limits->has.wall_seconds && !(limits->wall_seconds > 0))
 		return fault_set(fault, ERROR_invalid,
 				 "limits.wall_seconds: must be more than 0 seconds");
-	r = minimum_check("memory", limits->has.memory, limits->memory, MEMORY_BYTES_MIN, fault);
+	r = bytes_minimum_check("memory", limits->has.memory, limits->memory, LIMIT_MEMORY_BYTES_MIN, fault);
 	if (r == 0)
 		r = minimum_check("tasks", limits->has.tasks, limits->tasks, 1, fault);
 	if (r == 0)
 		r = minimum_check("cpu", limits->has.cpu, limits->cpu, 1, fault);
 	if (r == 0)
-		r = minimum_check("tmp", limits->has.tmp, limits->tmp, TMPFS_BYTES_MIN, fault);
+		r = bytes_minimum_check("tmp", limits->has.tmp, limits->tmp, LIMIT_TMPFS_BYTES_MIN, fault);
 	if (r == 0)
-		r = minimum_check("home", limits->has.home, limits->home, TMPFS_BYTES_MIN, fault);
+		r = bytes_minimum_check("home", limits->has.home, limits->home, LIMIT_TMPFS_BYTES_MIN, fault);
 	if (r == 0)
-		r = minimum_check("output", limits->has.output, limits->output,
+		r = bytes_minimum_check("output", limits->has.output, limits->output,
 				  LIMIT_OUTPUT_BYTES_MIN, fault);
 	return r;
 }
@@ -94,22 +105,23 @@ static int sizes_fit(struct plan *plan, const struct launch_request *launch,
 	bool tmp_asked = launch->limits.has.tmp, home_asked = launch->limits.has.home;
 	uint64_t memory = plan->limits.memory, left, share;
 	uint64_t asked = (tmp_asked ? sizes->tmp : 0) + (home_asked ? sizes->home : 0);
+	char asked_text[32], memory_text[32];
 	int r = 0;
 
 	left = asked < memory ? memory - asked : 0;
-	share = left / 4 & ~(uint64_t)(TMPFS_BYTES_MIN - 1);
-	if (share < TMPFS_BYTES_MIN)
+	share = left / 4 & ~(uint64_t)(LIMIT_TMPFS_BYTES_MIN - 1);
+	if (share < LIMIT_TMPFS_BYTES_MIN)
 		return fault_set(
 			fault, ERROR_invalid,
-			"limits.%s: %llu bytes of %s do not fit below limits.memory of %llu bytes: tmpfs is charged to it",
+			"limits.%s: %s of %s do not fit below limits.memory of %s: tmpfs is charged to it",
 			tmp_asked && home_asked ? "tmp and limits.home"
 			: tmp_asked		? "tmp"
 						: "home",
-			(unsigned long long)asked,
+			quantity_format_size(asked, asked_text, sizeof(asked_text)),
 			tmp_asked && home_asked ? "/tmp and HOME together"
 			: tmp_asked		? "/tmp"
 						: "HOME",
-			(unsigned long long)memory);
+			quantity_format_size(memory, memory_text, sizeof(memory_text)));
 	if (!tmp_asked)
 		r = shrink(plan, "tmp", &sizes->tmp, share);
 	if (r == 0 && !home_asked)

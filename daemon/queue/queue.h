@@ -8,6 +8,7 @@
 
 RB_HEAD(trials_by_id, trial);
 RB_HEAD(trials_by_turn, trial);
+RB_HEAD(repositories, repository);
 
 struct Queue {
 	uv_loop_t *loop;
@@ -19,7 +20,8 @@ struct Queue {
 	char *boot_id;
 	struct trials_by_id by_id;
 	struct trials_by_turn by_turn;
-	size_t waiting; /* in by_turn */
+	struct repositories repositories;
+	size_t trials; /* that are not over */
 	size_t slots_used;
 	bool stopping;
 	bool leaving;	     /* what runs is left to its keepers */

@@ -5,7 +5,7 @@
  * claimed and gives it back when its end is in the ledger, so that there are never more than
  * MaxRunning between the two. Nothing waits while it holds a slot.
  */
-#include "queue/queue.h"
+#include "queue/repository.h"
 
 #include <string.h>
 #include <systemd/sd-id128.h>
@@ -51,6 +51,7 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	queue->boot_id = malloc(SD_ID128_STRING_MAX);
 	RB_INIT(&queue->by_id);
 	RB_INIT(&queue->by_turn);
+	RB_INIT(&queue->repositories);
 	TAILQ_INIT(&queue->watches);
 	uv_timer_init(queue->loop, &queue->retry);
 	queue->retry.data = queue;
@@ -82,6 +83,8 @@ Queue *queue_free(Queue *queue)
 		return NULL;
 	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
 		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
+		sched_remove(queue, trial);
+		repository_put(queue, trial->repository);
 		RB_REMOVE(trials_by_id, &queue->by_id, trial);
 		free(trial);
 	}
@@ -93,16 +96,15 @@ void sched_add(Queue *queue, struct trial *trial)
 {
 	trial->in_turn = true;
 	RB_INSERT(trials_by_turn, &queue->by_turn, trial);
-	queue->waiting++;
 }
 
 void sched_remove(Queue *queue, struct trial *trial)
 {
+	repository_release(trial);
 	if (!trial->in_turn)
 		return;
 	trial->in_turn = false;
 	RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
-	queue->waiting--;
 }
 
 /* The ledger cannot be written: starting more would only make more that cannot be recorded. */
@@ -124,7 +126,11 @@ void sched_kick(Queue *queue)
 		trial = RB_MIN(trials_by_turn, &queue->by_turn);
 		if (!trial)
 			break;
-		sched_remove(queue, trial);
+		trial->in_turn = false;
+		RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
+		/* Before the slot: nothing waits while it holds one. */
+		if (!repository_take(trial))
+			continue;
 		trial->slot = true;
 		queue->slots_used++;
 		trial_start(trial);
@@ -145,7 +151,7 @@ struct trial *queue_find(Queue *queue, uint64_t id)
 
 size_t queue_waiting(const Queue *queue)
 {
-	return queue->waiting;
+	return queue->trials - queue->slots_used;
 }
 
 size_t queue_slots_used(const Queue *queue)
@@ -159,7 +165,7 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 	size_t position = 0;
 
 	if (!trial->in_turn)
-		return 0;
+		return repository_position(trial, most);
 	RB_FOREACH(other, trials_by_turn, &queue->by_turn)
 	{
 		if (++position > most)
@@ -170,8 +176,11 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 	return 0;
 }
 
-const char *queue_waits_for(const Queue *queue, const struct trial *trial)
+const char *queue_waits_for(const Queue *queue, const struct trial *trial,
+			    char buffer[QUEUE_REASON_BYTES])
 {
+	if (trial->in_repository)
+		return repository_waits_for(trial, buffer, QUEUE_REASON_BYTES);
 	if (!trial->in_turn)
 		return NULL;
 	if (queue->stopping)
@@ -261,6 +270,23 @@ void queue_check_stopped(Queue *queue)
 	stopped(queue->context);
 }
 
+/* Which repository it writes to, from the launch as the ledger has it. */
+static void load_repository(struct trial *trial, const struct ledger_row *row)
+{
+	struct launch_request request;
+	struct decode_error error;
+	struct message *message;
+
+	if (message_parse(&message, row->spec.data, row->spec.size) < 0)
+		return;
+	if (message_decode(message, message_root(message), &launch_request_type,
+			   UNKNOWN_KEYS_IGNORED, &request, &error) == 0) {
+		trial->repository = repository_get(trial->queue, &request);
+		trial->shares = request.share_repository;
+	}
+	message_free(message);
+}
+
 static int load_one(const struct ledger_row *row, void *context)
 {
 	Queue *queue = context;
@@ -272,6 +298,7 @@ static int load_one(const struct ledger_row *row, void *context)
 	trial = trial_new(queue, row->id, uuid, row->priority, row->state);
 	if (!trial)
 		return -ENOMEM;
+	load_repository(trial, row);
 	if (row->state == STATE_queued || row->state == STATE_held || row->state == STATE_leasing) {
 		trial->state = STATE_queued;
 		sched_add(queue, trial);
@@ -279,6 +306,7 @@ static int load_one(const struct ledger_row *row, void *context)
 	}
 	trial->slot = true;
 	queue->slots_used++;
+	repository_take_again(trial);
 	trial_recover(trial, row);
 	return 0;
 }

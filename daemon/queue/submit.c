@@ -11,7 +11,8 @@
  * The key compares bodies: the launch as it will be stored, and the SHA-256 of the prompt's bytes,
  * wherever they came from.
  */
-#include "queue/queue.h"
+#include "base/fault_point.h"
+#include "queue/repository.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,7 +32,8 @@ struct submit {
 	sd_id128_t uuid;
 	int64_t priority;
 	char *key;
-	char *repository;
+	struct repository *repository;
+	bool shares;
 	struct pair_list labels; /* point into spec_message */
 	struct message *spec_message;
 	msgpack_sbuffer spec;
@@ -48,7 +50,7 @@ struct submit {
 static void submit_free(struct submit *submit)
 {
 	free(submit->key);
-	free(submit->repository);
+	repository_put(submit->queue, submit->repository);
 	free(submit->prompt);
 	free(submit->prompt_file);
 	message_free(submit->spec_message);
@@ -115,16 +117,22 @@ static void on_inserted(struct ledger_call *call)
 	struct submit *submit = container_of(call, struct submit, call);
 	struct submit_result result = {.row = call->row};
 	Queue *queue = submit->queue;
+	struct trial *trial;
 
 	switch (call->result) {
 	case 0:
 		/* The prompt's folder is the Trial's now, whatever becomes of it. */
-		if (!trial_new(queue, submit->id, submit->uuid, submit->priority, STATE_queued)) {
+		trial = trial_new(queue, submit->id, submit->uuid, submit->priority, STATE_queued);
+		if (!trial) {
 			fault_errno(&submit->fault, ENOMEM, "launch");
 			break;
 		}
-		sched_add(queue, queue_find(queue, submit->id));
+		trial->repository = steal(&submit->repository);
+		trial->shares = submit->shares;
+		sched_add(queue, trial);
+		FAULT_POINT(accept_committed);
 		submit->done(submit->context, &result);
+		FAULT_POINT(accept_replied);
 		queue_notify(queue, call->row, -1);
 		submit_free(submit);
 		sched_kick(queue);
@@ -294,6 +302,7 @@ static void on_prompt_kept(uv_work_t *work, int status)
 	if (r < 0)
 		fault_set(&submit->fault, ERROR_unavailable,
 			  "the prompt could not be kept: %s; nothing was recorded", strerror(-r));
+	FAULT_POINT(accept_prompt);
 	if (r)
 		submit_refuse(submit);
 	else
@@ -324,6 +333,8 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	if (r < 0)
 		return r;
 	submit->labels = stored.labels;
+	submit->repository = repository_get(submit->queue, request);
+	submit->shares = request->share_repository;
 	if (request->has.key && !(submit->key = strdup(request->key)))
 		return -ENOMEM;
 	if (request->has.prompt_file && !(submit->prompt_file = strdup(request->prompt_file)))
@@ -354,7 +365,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	if (request->has.prompt && request->has.prompt_file)
 		return fault_set(&submit->fault, ERROR_invalid,
 				 "prompt: give prompt or prompt_file, not both");
-	return plan_check(queue->host, request, &submit->repository, &submit->fault);
+	return plan_check(queue->host, request, NULL, &submit->fault);
 }
 
 void queue_submit(Queue *queue, const struct launch_request *request, submit_done done,
@@ -376,6 +387,7 @@ void queue_submit(Queue *queue, const struct launch_request *request, submit_don
 	r = submit_check(submit, request);
 	if (r == 0)
 		r = submit_take(submit, request);
+	FAULT_POINT(accept_checked);
 	if (r == 0)
 		submit->id = ledger_next_id(queue->ledger);
 	if (r == 0 && submit->has_prompt)

@@ -15,13 +15,14 @@
  * ledger has unended is recovered: its keeper, if it still holds the Trial's folder, is found and
  * taken up; else its record, if there is one, is the end; else it was lost, or had not begun.
  */
-#include "queue/queue.h"
+#include "queue/repository.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/fault_point.h"
 #include "base/log.h"
 #include "keeper/record.h"
 
@@ -85,6 +86,7 @@ struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t prio
 	trial->priority = priority;
 	trial->state = state;
 	RB_INSERT(trials_by_id, &queue->by_id, trial);
+	queue->trials++;
 	return trial;
 }
 
@@ -145,6 +147,7 @@ static void trial_release_slot(struct trial *trial)
 		return;
 	trial->slot = false;
 	trial->queue->slots_used--;
+	repository_release(trial);
 }
 
 static void trial_forget(struct trial *trial)
@@ -154,7 +157,9 @@ static void trial_forget(struct trial *trial)
 	sched_remove(queue, trial);
 	trial_release_slot(trial);
 	trial_work_free(trial);
+	repository_put(queue, trial->repository);
 	RB_REMOVE(trials_by_id, &queue->by_id, trial);
+	queue->trials--;
 	free(trial);
 }
 
@@ -194,6 +199,7 @@ static bool transition_reached(struct trial *trial, const struct ledger_row *row
 
 	switch (row->state) {
 	case STATE_starting:
+		FAULT_POINT(launch_claimed);
 		trial_claimed(trial, row);
 		return true;
 	case STATE_queued:
@@ -201,11 +207,17 @@ static bool transition_reached(struct trial *trial, const struct ledger_row *row
 		trial_work_free(trial);
 		sched_add(queue, trial);
 		queue_check_stopped(queue);
+		sched_kick(queue);
 		return true;
 	case STATE_ended:
+		FAULT_POINT(finish_committed);
 		trial_over(trial);
 		return false;
+	case STATE_running:
+		FAULT_POINT(launch_recorded);
+		return true;
 	default:
+		FAULT_POINT(finish_ending);
 		return true;
 	}
 }
@@ -256,6 +268,20 @@ static int trial_set_state(struct trial *trial, enum state to, const struct ledg
 	return 0;
 }
 
+/*
+ * Nothing of it has run: it gets its turn again, and another uuid, since the name of a scope or a
+ * keeper's socket may still be taken by the attempt that was given up.
+ */
+static void trial_requeue(struct trial *trial)
+{
+	struct ledger_change back = LEDGER_CHANGE(STATE_queued);
+	char uuid[SD_ID128_UUID_STRING_MAX];
+
+	if (sd_id128_randomize(&trial->uuid) >= 0)
+		back.uuid = sd_id128_to_uuid_string(trial->uuid, uuid);
+	trial_set_state(trial, STATE_queued, &back);
+}
+
 /* From claim to launch. */
 
 static struct blob sbuffer_blob(const msgpack_sbuffer *buffer)
@@ -268,6 +294,7 @@ static void on_running(void *context, uint64_t started_at, uint64_t pid)
 	struct trial *trial = context;
 	struct ledger_change change = LEDGER_CHANGE(STATE_running);
 
+	FAULT_POINT(launch_running);
 	(void)pid;
 	start_done(trial->work);
 	trial->work->started_at = started_at;
@@ -294,6 +321,7 @@ static void on_ended(void *context, const struct outcome_record *record)
 	struct trial_work *work = trial->work;
 	msgpack_sbuffer buffer;
 
+	FAULT_POINT(finish_record);
 	work->outcome = record->outcome;
 	work->ended_at = record->ended_at;
 	if (record->has.started_at)
@@ -414,9 +442,7 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 	if (trial->state != STATE_starting)
 		return; /* ended meanwhile */
 	if (trial->queue->stopping) {
-		struct ledger_change back = LEDGER_CHANGE(STATE_queued);
-
-		trial_set_state(trial, STATE_queued, &back);
+		trial_requeue(trial);
 		return;
 	}
 	r = start_launch(trial, row, trial_unit(trial, unit), &trial_launch_watch, &fault);
@@ -466,14 +492,13 @@ void trial_cancel(struct trial *trial, double grace_seconds, const char *by)
 
 void trial_leave(struct trial *trial)
 {
-	struct ledger_change back = LEDGER_CHANGE(STATE_queued);
 	Queue *queue = trial->queue;
 
 	if (!trial->work || trial->changes)
 		return; /* its change is answered first, which comes back here */
 	if (trial->work->launch) {
 		if (launch_leave(trial->work->launch)) {
-			trial_set_state(trial, STATE_queued, &back);
+			trial_requeue(trial);
 			return;
 		}
 		trial->work->launch = NULL;
@@ -496,9 +521,7 @@ static void recover_end(struct trial *trial)
 	} else if (trial->state == STATE_starting && work->started_at == 0 &&
 		   faccessat(work->folder_fd, "stdout", F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
 		/* Its gate never opened: it has not run, so it still has its turn. */
-		struct ledger_change back = LEDGER_CHANGE(STATE_queued);
-
-		trial_set_state(trial, STATE_queued, &back);
+		trial_requeue(trial);
 	} else {
 		trial_end_with(trial, OUTCOME_lost, ENDER_outside,
 			       "its keeper and its record are both gone");

@@ -20,13 +20,17 @@ typedef struct Queue Queue;
 
 struct trial {
 	RB_ENTRY(trial) by_id;
-	RB_ENTRY(trial) by_turn; /* while it is queued */
+	RB_ENTRY(trial) by_turn; /* while it is queued, or waits for its repository */
 	Queue *queue;
+	struct repository *repository; /* that it writes to, or NULL */
 	sd_id128_t uuid;
 	uint64_t id;
 	int64_t priority;
 	enum state state;
 	bool in_turn;		 /* it is in the by_turn tree */
+	bool in_repository;	 /* it waits for its repository */
+	bool writing;		 /* it has its repository */
+	bool shares;		 /* it does not wait for others that write to it */
 	bool slot;		 /* it holds a slot */
 	bool cancel;		 /* a cancel was accepted: it must not start */
 	unsigned int changes;	 /* state changes on their way to the ledger */
@@ -94,8 +98,10 @@ size_t queue_waiting(const Queue *queue);
 size_t queue_slots_used(const Queue *queue);
 /* Place in the queue, 1 is next; 0: not queued. Walks the queue up to `most` places. */
 size_t queue_position(Queue *queue, const struct trial *trial, size_t most);
-/* What it waits for, or NULL. */
-const char *queue_waits_for(const Queue *queue, const struct trial *trial);
+/* What it waits for, or NULL; in buffer, or a constant. */
+#define QUEUE_REASON_BYTES 256
+const char *queue_waits_for(const Queue *queue, const struct trial *trial,
+			    char buffer[QUEUE_REASON_BYTES]);
 /* Unended ones, oldest first. NULL ends it. */
 struct trial *queue_first(Queue *queue);
 struct trial *queue_next(struct trial *trial);

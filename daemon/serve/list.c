@@ -46,18 +46,20 @@ static void on_listed(struct ledger_call *call)
 	Queue *queue = request->session->server->options.queue;
 	struct list_reply reply = {.has = {.trials = true, .cursor = call->number > 0},
 				   .cursor = call->number};
+	char(*reasons)[QUEUE_REASON_BYTES];
 	struct view *views;
 	int r = -ENOMEM;
 
 	if (request_ledger_failed(request))
 		return;
 	views = calloc(call->count + 1, sizeof(*views));
+	reasons = calloc(call->count + 1, sizeof(*reasons));
 	reply.trials.items = calloc(call->count + 1, sizeof(*reply.trials.items));
-	if (views && reply.trials.items)
+	if (views && reasons && reply.trials.items)
 		r = 0;
 	for (size_t i = 0; r == 0 && i < call->count; i++) {
 		r = view_make(&views[i], call->rows[i], queue_trials_folder(queue), false);
-		view_add_queue(&views[i].trial, queue);
+		view_add_queue(&views[i].trial, queue, reasons[i]);
 		reply.trials.items[i] = views[i].trial;
 		reply.trials.count++;
 	}
@@ -71,6 +73,7 @@ static void on_listed(struct ledger_call *call)
 	for (size_t i = 0; views && i < call->count; i++)
 		view_done(&views[i]);
 	free(views);
+	free(reasons);
 	free(reply.trials.items);
 	request_done(request);
 }

@@ -145,47 +145,59 @@ static void logs_open_folder(struct logs *logs)
 		logs->watching = uv_fs_event_start(&logs->event, on_folder_event, path, 0) == 0;
 }
 
+/*
+ * Fills chunk with what is kept of [from, to) up to its last gap: *ret_begin is where that starts.
+ * False when nothing before `to` is kept.
+ */
+static bool chunk_before(struct record_stream *stream, uint64_t from, uint64_t to,
+			 uint64_t *ret_begin)
+{
+	uint64_t at = from, gap;
+	size_t held = 0, size;
+
+	*ret_begin = from;
+	while (at < to) {
+		if (record_stream_read(stream, at, chunk + held, to - at, &size, &gap) <= 0)
+			return false;
+		if (size == 0) {
+			held = 0;
+			at = *ret_begin = gap;
+			continue;
+		}
+		held += size;
+		at += size;
+	}
+	return at == to && held > 0;
+}
+
 /* Where the last `tail` lines begin, looking back over at most TAIL_BYTES_MAX. */
 static uint64_t tail_offset(const struct logs *logs)
 {
 	struct record_stream stream;
-	uint64_t lines = 0, at, low, gap;
+	uint64_t lines = 0, at, low, from, begin;
 	bool last = true;
-	size_t size;
 
 	if (logs->folder_fd < 0 || record_stream_open(&stream, logs->folder_fd, logs->stream) < 0)
 		return 0;
 	at = stream.bytes;
+	if (logs->tail == 0)
+		return at;
 	low = at > TAIL_BYTES_MAX ? at - TAIL_BYTES_MAX : 0;
-	while (at > low && logs->tail > 0) {
-		uint64_t from = at - low > sizeof(chunk) ? at - sizeof(chunk) : low;
-
-		if (record_stream_read(&stream, from, chunk, at - from, &size, &gap) <= 0)
+	while (at > low) {
+		from = at - low > sizeof(chunk) ? at - sizeof(chunk) : low;
+		if (!chunk_before(&stream, from, at, &begin))
 			return at;
-		if (size == 0) {
-			if (gap >= at)
-				return at;
-			low = gap; /* nothing is kept before there */
-			continue;
-		}
-		if (size < at - from) {
-			/* The file ends inside: take the part after it first. */
-			low = low > from + size ? low : low;
-			from += size;
-			if (record_stream_read(&stream, from, chunk, at - from, &size, &gap) <= 0)
-				return at;
-			if (size == 0 || size < at - from)
-				return at;
-		}
-		while (size > 0) {
-			size--;
-			if (chunk[size] == '\n' && !last && ++lines == logs->tail)
-				return from + size + 1;
+		for (size_t i = (size_t)(at - begin); i > 0; i--) {
+			/* The newline that ends the last line begins none. */
+			if (chunk[i - 1] == '\n' && !last && ++lines == logs->tail)
+				return begin + i;
 			last = false;
 		}
-		at = from;
+		at = begin;
+		if (begin > from)
+			return at; /* nothing is kept just before */
 	}
-	return logs->tail ? low : stream.bytes;
+	return at;
 }
 
 static void logs_begin(struct request *request, const struct ledger_row *row)

@@ -143,7 +143,7 @@ static Ledger *request_ledger(const struct request *request)
 
 /* Trials as answers. */
 
-void view_add_queue(struct trial_view *view, Queue *queue)
+void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REASON_BYTES])
 {
 	struct trial *trial = queue_find(queue, view->id);
 
@@ -151,20 +151,21 @@ void view_add_queue(struct trial_view *view, Queue *queue)
 		return;
 	view->position = queue_position(queue, trial, POSITION_LOOK);
 	view->has.position = view->position > 0;
-	view->waits_for = queue_waits_for(queue, trial);
+	view->waits_for = queue_waits_for(queue, trial, reason);
 	view->has.waits_for = view->waits_for != NULL;
 }
 
 void request_reply_row(struct request *request, const struct ledger_row *row)
 {
 	Queue *queue = request_queue(request);
+	char reason[QUEUE_REASON_BYTES];
 	struct view view;
 
 	if (view_make(&view, row, queue_trials_folder(queue), request->with_plan) < 0) {
 		session_error(request->session, request->number, ERROR_internal,
 			      "not enough memory", NULL);
 	} else {
-		view_add_queue(&view.trial, queue);
+		view_add_queue(&view.trial, queue, reason);
 		session_reply(request->session, request->number, &trial_view_type, &view.trial);
 	}
 	view_done(&view);
@@ -295,20 +296,14 @@ static void handle_shutdown(struct request *request, const void *arguments)
 	const struct shutdown_request *shutdown = arguments;
 	Server *server = request->session->server;
 	struct shutdown_reply reply = {.has = {.canceled = true}};
-	size_t running = queue_slots_used(request_queue(request));
-	char by[128], text[96];
+	char by[128];
 
-	if (running && !shutdown->cancel) {
-		snprintf(text, sizeof(text), "%zu %s running", running,
-			 running == 1 ? "Trial is" : "Trials are");
-		request_refuse(request, ERROR_refused, text, "trialctl shutdown --cancel");
-		return;
-	}
 	session_describe(request->session, by, sizeof(by));
-	reply.canceled = queue_cancel_running(request_queue(request), by);
+	if (shutdown->cancel)
+		reply.canceled = queue_cancel_running(request_queue(request), by);
 	session_reply(request->session, request->number, &shutdown_reply_type, &reply);
 	request_done(request);
-	server->options.shutdown(server->options.context);
+	server->options.shutdown(server->options.context, !shutdown->cancel);
 }
 
 static const struct verb_entry verbs[VERB_COUNT] = {
@@ -320,6 +315,7 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_cancel] = {handle_cancel, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_logs] = {handle_logs, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_watch] = {handle_watch, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_doctor] = {handle_doctor, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };
@@ -449,12 +445,13 @@ void request_trial_changed(struct queue_watch *watch, const struct ledger_row *r
 {
 	Server *server = container_of(watch, Server, watch);
 	Session *session, *next;
+	char reason[QUEUE_REASON_BYTES];
 	struct view view;
 
 	if (row->state == STATE_ended)
 		notify_waits(server, row);
 	if (view_make(&view, row, queue_trials_folder(server->options.queue), false) == 0) {
-		view_add_queue(&view.trial, server->options.queue);
+		view_add_queue(&view.trial, server->options.queue, reason);
 		for (session = TAILQ_FIRST(&server->sessions); session; session = next) {
 			next = TAILQ_NEXT(session, link);
 			if (!LIST_EMPTY(&session->subscriptions))

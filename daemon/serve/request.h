@@ -31,14 +31,15 @@ bool request_stand(struct request *request);
 void request_reply_row(struct request *request, const struct ledger_row *row);
 
 /* Fills place and wait of a queued Trial, which no row knows. */
-void view_add_queue(struct trial_view *view, Queue *queue);
+void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REASON_BYTES]);
 /* Answers a call's error and is done with the request; false when there was none. */
 bool request_ledger_failed(struct request *request);
 void request_refuse(struct request *request, enum error_code code, const char *message,
 		    const char *hint);
 
-/* list.c, status.c, logs.c: handlers of verbs */
+/* list.c, status.c, logs.c, doctor.c: handlers of verbs */
 void handle_list(struct request *request, const void *arguments);
+void handle_doctor(struct request *request, const void *arguments);
 void handle_status(struct request *request, const void *arguments);
 void handle_logs(struct request *request, const void *arguments);
 

@@ -56,17 +56,18 @@ static void status_work(uv_work_t *work)
 	status->disk_bytes = disk_bytes(AT_FDCWD, host->state_folder, DEPTH_MAX);
 }
 
-static size_t status_trials(Queue *queue, struct status_trial *trials, size_t most)
+static size_t status_trials(Queue *queue, struct status_trial *trials,
+			    char (*reasons)[QUEUE_REASON_BYTES], size_t most)
 {
 	struct trial *trial;
 	size_t count = 0;
 
 	for (trial = queue_first(queue); trial && count < most; trial = queue_next(trial)) {
-		struct status_trial *view = &trials[count++];
+		struct status_trial *view = &trials[count];
 
 		view->id = trial->id;
 		view->state = trial->state;
-		view->waits_for = queue_waits_for(queue, trial);
+		view->waits_for = queue_waits_for(queue, trial, reasons[count++]);
 		view->has.id = view->has.state = true;
 		view->has.waits_for = view->waits_for != NULL;
 	}
@@ -81,6 +82,7 @@ static void status_reply(struct status *status)
 	const struct fault *unavailable = launcher_unavailable(options->launcher);
 	const char *reason = launcher_backend_reason(options->launcher);
 	static struct status_trial trials[LIST_PAGE_MAX];
+	static char reasons[LIST_PAGE_MAX][QUEUE_REASON_BYTES];
 	struct status_reply reply = {
 		.has = {.program = true,
 			.pid = true,
@@ -119,7 +121,7 @@ static void status_reply(struct status *status)
 
 	memset(trials, 0, sizeof(trials));
 	reply.trials.items = trials;
-	reply.trials.count = status_trials(options->queue, trials, LIST_PAGE_MAX);
+	reply.trials.count = status_trials(options->queue, trials, reasons, LIST_PAGE_MAX);
 	session_reply(request->session, request->number, &status_reply_type, &reply);
 }
 

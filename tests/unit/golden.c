@@ -161,6 +161,11 @@ static int request_watch(msgpack_sbuffer *buffer)
 	return frame_write_request(buffer, 10, VERB_watch, &watch_request_type, &watch);
 }
 
+static int request_doctor(msgpack_sbuffer *buffer)
+{
+	return frame_write_request(buffer, 13, VERB_doctor, NULL, NULL);
+}
+
 static int request_status(msgpack_sbuffer *buffer)
 {
 	return frame_write_request(buffer, 11, VERB_status, NULL, NULL);
@@ -407,6 +412,43 @@ static int reply_status(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 11, &status_reply_type, &status);
 }
 
+static int reply_doctor(msgpack_sbuffer *buffer)
+{
+	struct doctor_check checks[] = {
+		{.has = {.state = true},
+		 .name = "clock",
+		 .proves = "the clock can be trusted with times",
+		 .state = CHECK_ok,
+		 .message = "2025-01-01 00:00:00 UTC"},
+		{.has = {.state = true},
+		 .name = "linger",
+		 .proves = "Trials outlive the session that launched them",
+		 .state = CHECK_warning,
+		 .message = "ann has no lingering",
+		 .hint = "loginctl enable-linger ann"},
+		{.has = {.state = true},
+		 .name = "user_namespace",
+		 .proves = "a user namespace can be made",
+		 .state = CHECK_failed,
+		 .message = "user namespaces are switched off: user.max_user_namespaces is 0",
+		 .hint = "sudo sysctl -w user.max_user_namespaces=15000"},
+		{.has = {.state = true},
+		 .name = "pid_namespace",
+		 .proves = "a pid namespace can be made",
+		 .state = CHECK_not_applicable},
+	};
+	struct doctor_reply reply = {
+		.has = {.launchable = true},
+		.program = "trialsd 0.1",
+		.launchable = false,
+		.message = "user namespaces are switched off: user.max_user_namespaces is 0",
+		.hint = "sudo sysctl -w user.max_user_namespaces=15000",
+		.checks = LIST(checks),
+	};
+
+	return frame_write_reply(buffer, 13, &doctor_reply_type, &reply);
+}
+
 static int reply_shutdown(msgpack_sbuffer *buffer)
 {
 	struct shutdown_reply shutdown = {.has = {true}, .canceled = 2};
@@ -494,6 +536,7 @@ const struct golden goldens[] = {
 	{"request-logs", &logs_request_type, request_logs},
 	{"request-logs-tail", &logs_request_type, request_logs_tail},
 	{"request-watch", &watch_request_type, request_watch},
+	{"request-doctor", &doctor_request_type, request_doctor},
 	{"request-status", &status_request_type, request_status},
 	{"request-shutdown", &shutdown_request_type, request_shutdown},
 	{"reply-hello", &hello_reply_type, reply_hello},
@@ -506,6 +549,7 @@ const struct golden goldens[] = {
 	{"reply-logs", &logs_reply_type, reply_logs},
 	{"reply-watch", &watch_reply_type, reply_watch},
 	{"reply-status", &status_reply_type, reply_status},
+	{"reply-doctor", &doctor_reply_type, reply_doctor},
 	{"reply-shutdown", &shutdown_reply_type, reply_shutdown},
 	{"error", NULL, error},
 	{"error-without-hint", NULL, error_without_hint},

@@ -111,6 +111,8 @@ static void print_words(void)
 	PROTOCOL_BACKENDS(PRINT_WORD_)
 	heading("STREAM: streams");
 	PROTOCOL_STREAMS(PRINT_WORD_)
+	heading("CHECK_STATE: how a check of doctor ended");
+	PROTOCOL_CHECK_STATES(PRINT_WORD_)
 }
 
 #define TYPE_NAME_(type) [FIELD_##type] = #type,

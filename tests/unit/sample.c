@@ -227,6 +227,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_LIMIT_STATES:
 	case FIELD_LOG_STATES:
 	case FIELD_STATUS_TRIALS:
+	case FIELD_DOCTOR_CHECKS:
 	case FIELD_TRIALS:
 		make_list(sample, field, all, member);
 		break;

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+/*
+ * Places where a test kills the daemon: after each step of accepting, launching and finishing a
+ * Trial. In a build with TRIALSD_FAULT_POINTS the process ends there by SIGKILL, as a crash would,
+ * when the environment says so: TRIALS_FAULT_POINT=NAME or NAME:COUNT (the COUNTth time it is
+ * reached). In any other build there is nothing.
+ *
+ * X(name, "what has just happened")
+ */
+#define FAULT_POINTS(X)                                                                          \
+	X(accept_checked, "a launch was found good; nothing is kept")                            \
+	X(accept_prompt, "its prompt is in the Trial's folder, and synced")                      \
+	X(accept_committed, "it is in the ledger; nobody has been told")                         \
+	X(accept_replied, "its client's reply is queued")                                        \
+	X(launch_claimed, "`starting` is in the ledger")                                         \
+	X(launch_spawned, "the keeper waits on its gate")                                        \
+	X(launch_scoped, "the keeper is in its scope, or needs none")                            \
+	X(launch_gate, "the gate is open")                                                       \
+	X(launch_running, "the keeper said `running`; the ledger does not know")                 \
+	X(launch_recorded, "`running` is in the ledger")                                         \
+	X(finish_ending, "`ending` is in the ledger")                                            \
+	X(finish_record, "the record came; the ledger does not know")                            \
+	X(finish_committed, "`ended` is in the ledger; keeper and clients do not know")          \
+	X(finish_taken, "the keeper was told to leave")                                          \
+	X(cancel_recorded, "a cancel was accepted; the keeper does not know")
+
+#ifdef TRIALSD_FAULT_POINTS
+void fault_point(const char *name);
+void fault_points_arm(void);
+#define FAULT_POINT(name) fault_point(#name)
+/* From here on they count: the daemon serves. What else is run with this program never ends so. */
+#define FAULT_POINTS_ARM() fault_points_arm()
+#else
+#define FAULT_POINT(name) ((void)0)
+#define FAULT_POINTS_ARM() ((void)0)
+#endif

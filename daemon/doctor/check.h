@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "doctor/doctor.h"
+#include "doctor/host.h"
+#include "doctor/trial.h"
+#include "plan/plan.h"
+
+/* Shared by the files of doctor/ only. */
+
+#define CHECKS_MAX 32
+
+struct finding {
+	enum check_state state;
+	char *message; /* or NULL */
+	char *hint;    /* or NULL */
+};
+
+/* One run. What an earlier check found is there for the later ones. */
+struct doctor {
+	const struct doctor_options *options;
+	struct finding findings[CHECKS_MAX];
+	struct finding *current;
+	struct plan_bwrap bwrap; /* fd -1 unless it will do */
+	int seccomp_fd;
+	bool helpers; /* both are there */
+	struct host_facts facts;
+	struct manager_facts manager;
+	struct trial trial;    /* the launch; made by the first check that asks */
+	bool user_namespace;   /* one can be made step by step */
+	bool steps_meaningful; /* the user namespace was tried */
+};
+
+/* Fill the current finding. Text of others may hold any bytes: it is made printable here. */
+void found(struct doctor *doctor, enum check_state state, const char *format, ...) _printf_(3, 4);
+void mend(struct doctor *doctor, const char *format, ...) _printf_(2, 3);
+/* The same from a fault: its message and hint. */
+void found_fault(struct doctor *doctor, enum check_state state, const struct fault *fault);
+
+/* The launch, made once. */
+const struct trial *doctor_trial(struct doctor *doctor);
+
+/* folders.c */
+void check_configuration(struct doctor *doctor);
+void check_clock(struct doctor *doctor);
+void check_state_folder(struct doctor *doctor);
+void check_disk(struct doctor *doctor);
+void check_runtime_folder(struct doctor *doctor);
+void check_daemon(struct doctor *doctor);
+
+/* programs.c */
+void check_helpers(struct doctor *doctor);
+void check_bwrap(struct doctor *doctor);
+void check_filter(struct doctor *doctor);
+
+/* machine.c */
+void check_container(struct doctor *doctor);
+void check_user_manager(struct doctor *doctor);
+void check_linger(struct doctor *doctor);
+void check_controllers(struct doctor *doctor);
+void check_max_user_namespaces(struct doctor *doctor);
+void check_unprivileged_userns_clone(struct doctor *doctor);
+void check_apparmor(struct doctor *doctor);
+
+/* sandbox.c */
+void check_user_namespace(struct doctor *doctor);
+void check_mount_namespace(struct doctor *doctor);
+void check_pid_namespace(struct doctor *doctor);
+void check_proc(struct doctor *doctor);
+void check_network_namespace(struct doctor *doctor);
+void check_ipc_namespace(struct doctor *doctor);
+void check_uts_namespace(struct doctor *doctor);
+void check_cgroup_namespace(struct doctor *doctor);
+void check_sandbox(struct doctor *doctor);
+void check_limits(struct doctor *doctor);
+
+/* report.c */
+int report_write(int fd, enum doctor_form form, const struct doctor_reply *reply);
+
+/* Hands all that a Trial's limits need to every user manager, from its next start on. */
+#define DELEGATE_COMMAND                                                                           \
+	"sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu "   \
+	"cpuset io memory pids\\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && " \
+	"sudo systemctl daemon-reload"

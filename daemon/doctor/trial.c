@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * One launch, whole: plan, launcher, keeper, bwrap, trials-init, a command, the record. Nothing is
+ * simpler than for a Trial; what differs is where its folder is, what its unit is called (no
+ * daemon may take it for a Trial of its own), and that limits which are not in force do not
+ * void it, since that they are not is what is to be told.
+ */
+#include "doctor/trial.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-id128.h>
+#include <uv.h>
+
+#include "launch/launch.h"
+#include "queue/start.h"
+
+#define WALL_SECONDS 15
+#define END_MILLISECONDS 18000 /* then it is canceled */
+#define MEMORY_BYTES (256ull << 20)
+#define TASKS 64
+#define CPU_PERCENT 100
+
+struct run {
+	struct trial *trial;
+	uv_loop_t loop;
+	uv_timer_t timer;
+	uv_signal_t terminate;
+	uv_signal_t interrupt;
+	char folder[PATH_BYTES_MAX + 1];
+	int trials_fd;
+	int keepers_fd;
+	struct plan_host host;
+	struct plan *plan;
+	struct text_list arguments;
+	Launcher *launcher;
+	Launch *launch;
+	int signal; /* that told us to end */
+};
+
+static void note_limits(struct trial *trial, const struct outcome_record *record)
+{
+	static const char *const names[] = {"wall_seconds", "memory", "swap", "tasks",
+					    "cpu",	    "tmp",    "home", "output"};
+
+	for (size_t i = 0; i < record->limits.count && trial->limit_count < LIMITS_COUNT; i++) {
+		const struct limit_state *from = &record->limits.items[i];
+
+		for (size_t j = 0; j < ARRAY_SIZE(names); j++) {
+			if (!from->name || strcmp(from->name, names[j]) != 0)
+				continue;
+			trial->limits[trial->limit_count] = *from;
+			trial->limits[trial->limit_count++].name = names[j];
+		}
+	}
+}
+
+static void on_running(void *context, uint64_t started_at, uint64_t pid)
+{
+	(void)context;
+	(void)started_at;
+	(void)pid;
+}
+
+static void on_ending(void *context)
+{
+	(void)context;
+}
+
+static void run_close(struct run *run);
+
+static void on_over(uv_timer_t *timer)
+{
+	struct run *run = timer->data;
+
+	launch_finish(steal(&run->launch));
+	run_close(run);
+}
+
+static void on_ended(void *context, const struct outcome_record *record)
+{
+	struct run *run = context;
+	struct trial *trial = run->trial;
+
+	trial->delivered = record->outcome == OUTCOME_delivered;
+	trial->has_boundary = record->has.boundary;
+	trial->boundary = record->boundary;
+	note_limits(trial, record);
+	if (!trial->delivered) {
+		const char *outcome = outcome_name((int)record->outcome);
+
+		fault_void(&trial->fault, CAUSE_sandbox_unavailable, "%s",
+			   record->message ? record->message : outcome ? outcome : "it failed");
+		if (record->hint)
+			fault_hint(&trial->fault, "%s", record->hint);
+	}
+	/* Not from within: the launch is still at work on its own end. */
+	uv_timer_start(&run->timer, on_over, 0, 0);
+}
+
+static const struct launch_watch watch = {
+	.running = on_running,
+	.ending = on_ending,
+	.ended = on_ended,
+};
+
+static void on_timer(uv_timer_t *timer)
+{
+	struct run *run = timer->data;
+
+	if (run->launch)
+		launch_cancel(run->launch, 0);
+}
+
+static void on_signal(uv_signal_t *handle, int number)
+{
+	struct run *run = handle->data;
+
+	run->signal = number;
+	if (run->launch)
+		launch_cancel(run->launch, 0);
+}
+
+static void on_launcher_closed(void *context)
+{
+	struct run *run = context;
+
+	run->launcher = NULL;
+}
+
+static void run_close(struct run *run)
+{
+	uv_close((uv_handle_t *)&run->timer, NULL);
+	uv_close((uv_handle_t *)&run->terminate, NULL);
+	uv_close((uv_handle_t *)&run->interrupt, NULL);
+	if (run->launcher)
+		launcher_close(run->launcher, on_launcher_closed, run);
+}
+
+/* The plan of a Trial that says no more than what to run and how much it may use. */
+static int run_plan(struct run *run, const struct trial_order *order)
+{
+	const char *command[] = {"true", NULL};
+	const struct launch_request request = {
+		.has = {.limits = true},
+		.command = {.count = 1, .items = command},
+		.limits = {.has = {.wall_seconds = true,
+				   .memory = true,
+				   .tasks = true,
+				   .cpu = true},
+			   .wall_seconds = WALL_SECONDS,
+			   .memory = MEMORY_BYTES,
+			   .tasks = TASKS,
+			   .cpu = CPU_PERCENT},
+	};
+	struct stat st;
+	const char *state = stat(order->state_folder, &st) == 0 ? order->state_folder : run->folder;
+	const char *runtime = order->runtime_folder && stat(order->runtime_folder, &st) == 0
+				      ? order->runtime_folder
+				      : run->folder;
+	int r = plan_host_init(&run->host, order->home, state, runtime, order->config_folder,
+			       order->config, &run->trial->fault);
+
+	if (r == 0)
+		r = plan_make(&run->plan, &run->host, &request, &run->trial->fault);
+	if (r == 0)
+		r = plan_bwrap_arguments(run->plan, &run->host, &run->arguments);
+	return r;
+}
+
+static int run_launcher(struct run *run, const struct trial_order *order)
+{
+	const struct launcher_options options = {
+		.loop = &run->loop,
+		.backend = order->config->backend,
+		.keeper = order->keeper,
+		.init = order->init,
+		.bwrap_fd = order->bwrap_fd,
+		.seccomp_fd = order->seccomp_fd,
+		.trials_fd = run->trials_fd,
+		.keepers_fd = run->keepers_fd,
+	};
+	const struct fault *unavailable;
+	int r = launcher_new(&run->launcher, &options, &run->trial->fault);
+
+	if (r)
+		return r;
+	run->trial->backend = launcher_backend(run->launcher);
+	unavailable = launcher_unavailable(run->launcher);
+	if (!unavailable)
+		return 0;
+	/* Programs were looked at before: what is left is the user manager. */
+	run->trial->unscoped = true;
+	fault_void(&run->trial->fault, CAUSE_sandbox_unavailable, "%s", unavailable->message);
+	if (unavailable->hint)
+		fault_hint(&run->trial->fault, "%s", unavailable->hint);
+	return FAULT;
+}
+
+static int run_launch(struct run *run)
+{
+	char uuid[SD_ID128_UUID_STRING_MAX], unit[64];
+	struct launch_order order = {.id = 1, .uuid = uuid, .unit = unit};
+	sd_id128_t id;
+	int r = sd_id128_randomize(&id);
+
+	if (r < 0)
+		return r;
+	sd_id128_to_uuid_string(id, uuid);
+	snprintf(unit, sizeof(unit), "trialsd-doctor-%s.scope", uuid);
+	order.plan = start_keeper_plan(run->plan, &run->arguments, false);
+	order.descriptors = run->plan->descriptors;
+	return launch_new(&run->launch, run->launcher, &order, &watch, run);
+}
+
+static int run_folder(struct run *run)
+{
+	const char *base = getenv("TMPDIR");
+
+	if (!base || base[0] != '/')
+		base = "/tmp";
+	snprintf(run->folder, sizeof(run->folder), "%s/trialsd-doctor.XXXXXX", base);
+	if (!mkdtemp(run->folder)) {
+		int r = -errno;
+
+		run->folder[0] = '\0';
+		return fault_set(&run->trial->fault, ERROR_unavailable,
+				 "no folder can be made in %s: %s", base, strerror(-r));
+	}
+	run->trials_fd = open(run->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (run->trials_fd < 0 || mkdirat(run->trials_fd, "k", 0700) < 0)
+		return -errno;
+	run->keepers_fd = openat(run->trials_fd, "k", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return run->keepers_fd < 0 ? -errno : 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	remove(path);
+	return 0;
+}
+
+static void run_done(struct run *run)
+{
+	plan_free(run->plan);
+	text_list_done(&run->arguments);
+	plan_host_done(&run->host);
+	fd_close(run->keepers_fd);
+	fd_close(run->trials_fd);
+	if (run->folder[0])
+		nftw(run->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void run_begin(struct run *run)
+{
+	uv_loop_init(&run->loop);
+	uv_timer_init(&run->loop, &run->timer);
+	uv_signal_init(&run->loop, &run->terminate);
+	uv_signal_init(&run->loop, &run->interrupt);
+	run->timer.data = run->terminate.data = run->interrupt.data = run;
+	uv_signal_start(&run->terminate, on_signal, SIGTERM);
+	uv_signal_start(&run->interrupt, on_signal, SIGINT);
+	uv_timer_start(&run->timer, on_timer, END_MILLISECONDS, 0);
+}
+
+void trial_run(struct trial *ret_trial, const struct trial_order *order)
+{
+	struct run run = {.trial = ret_trial, .trials_fd = -1, .keepers_fd = -1};
+	int r;
+
+	*ret_trial = (struct trial){.tried = true, .fault = FAULT_INIT};
+	run_begin(&run);
+	r = run_folder(&run);
+	if (r == 0)
+		r = run_plan(&run, order);
+	if (r == 0)
+		r = run_launcher(&run, order);
+	if (r == 0)
+		r = run_launch(&run);
+	if (r < 0)
+		fault_void(&ret_trial->fault, CAUSE_sandbox_unavailable,
+			   "a launch cannot be tried: %s", strerror(-r));
+	if (r)
+		run_close(&run);
+	uv_run(&run.loop, UV_RUN_DEFAULT);
+	uv_loop_close(&run.loop);
+	run_done(&run);
+	if (run.signal) {
+		signal(run.signal, SIG_DFL);
+		raise(run.signal);
+	}
+}
+
+void trial_done(struct trial *trial)
+{
+	fault_done(&trial->fault);
+}

@@ -10,10 +10,12 @@
  */
 #include <fcntl.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sysexits.h>
@@ -334,14 +336,12 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 			      ret_fault);
 	if (r == 0)
 		r = lock_take(runtime_fd, daemon->runtime_folder, &daemon->runtime_lock, ret_fault);
-	if (r == 0 && asprintf(&daemon->trials_folder, "%s/trials", daemon->state_folder) < 0)
-		r = -ENOMEM;
 	if (r == 0)
-		r = folder_private(&daemon->trials_folder, &daemon->trials_fd, ret_fault);
-	if (r == 0 && asprintf(&daemon->keepers_folder, "%s/k", daemon->runtime_folder) < 0)
-		r = -ENOMEM;
+		r = folder_below(daemon->state_fd, daemon->state_folder, "trials",
+				 &daemon->trials_folder, &daemon->trials_fd, ret_fault);
 	if (r == 0)
-		r = folder_private(&daemon->keepers_folder, &daemon->keepers_fd, ret_fault);
+		r = folder_below(runtime_fd, daemon->runtime_folder, "k", &daemon->keepers_folder,
+				 &daemon->keepers_fd, ret_fault);
 	return r;
 }
 
@@ -640,6 +640,20 @@ static int doctor_mode(struct daemon *daemon)
 	return r < 0 ? EX_OSERR : r ? EX_UNAVAILABLE : 0;
 }
 
+/*
+ * As many descriptors as we may have: clients and keepers take some each, and the kernel refuses
+ * to pass descriptors to a process whose soft limit is below what its user has under way.
+ */
+static void limits_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int main(int argc, char **argv)
 {
 	static struct daemon daemon = {
@@ -665,6 +679,10 @@ int main(int argc, char **argv)
 		daemon_done(&daemon);
 		return status;
 	}
+	limits_raise();
+	/* Fixed, or glibc would raise it: large buffers go back to the system when they are freed. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 	uv_loop_init(&daemon.loop);
 	signals_watch(&daemon);
 	r = daemon_open(&daemon, &fault);

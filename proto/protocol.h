@@ -35,6 +35,8 @@
 #define CLIENTS_MAX 512
 #define CLIENT_REQUESTS_MAX 1024		 /* accepted and not yet answered, per client */
 #define CLIENT_OUTPUT_BYTES_MAX (4u * 1024u * 1024u) /* queued and not yet read, per client */
+#define CLIENTS_OUTPUT_BYTES_MAX (64u * 1024u * 1024u) /* of all clients together */
+#define CLIENT_LISTS_MAX 2 /* pages in the making, per client: one frame each */
 
 /* Trials. */
 #define PATH_BYTES_MAX 4095

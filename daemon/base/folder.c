@@ -41,11 +41,28 @@ static int canonical_path(int fd, char **path)
 	return *path ? 0 : -ENOMEM;
 }
 
+static int folder_check(int fd, const char *path, struct fault *ret_fault)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (st.st_uid != getuid())
+		return fault_set(ret_fault, ERROR_refused, "%s: belongs to another user", path);
+	if (st.st_mode & 0077)
+		return fault_set(ret_fault, ERROR_refused, "%s: others can enter it (mode %04o)",
+				 path, (unsigned int)(st.st_mode & 07777)),
+		       fault_hint(ret_fault, "chmod 700 '%s'", path);
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s: cannot be written: %s", path,
+				 strerror(errno));
+	return 0;
+}
+
 int folder_private(char **path, int *ret_fd, struct fault *ret_fault)
 {
 	_cleanup_free_ char *absolute = NULL;
 	_cleanup_close_ int fd = -1;
-	struct stat st;
 	int r;
 
 	if (**path != '/') {
@@ -64,20 +81,36 @@ int folder_private(char **path, int *ret_fd, struct fault *ret_fault)
 	fd = open(absolute ? absolute : *path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return fault_set(ret_fault, ERROR_unavailable, "%s: %s", *path, strerror(errno));
-	if (fstat(fd, &st) < 0)
-		return -errno;
 	r = canonical_path(fd, path);
-	if (r < 0)
-		return r;
-	if (st.st_uid != getuid())
-		return fault_set(ret_fault, ERROR_refused, "%s: belongs to another user", *path);
-	if (st.st_mode & 0077)
-		return fault_set(ret_fault, ERROR_refused, "%s: others can enter it (mode %04o)",
-				 *path, (unsigned int)(st.st_mode & 07777)),
-		       fault_hint(ret_fault, "chmod 700 '%s'", *path);
-	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS) < 0)
-		return fault_set(ret_fault, ERROR_unavailable, "%s: cannot be written: %s", *path,
-				 strerror(errno));
-	*ret_fd = fd_steal(&fd);
-	return 0;
+	if (r == 0)
+		r = folder_check(fd, *path, ret_fault);
+	if (r == 0)
+		*ret_fd = fd_steal(&fd);
+	return r;
+}
+
+int folder_below(int parent_fd, const char *parent, const char *name, char **ret_path, int *ret_fd,
+		 struct fault *ret_fault)
+{
+	_cleanup_free_ char *path = NULL;
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (asprintf(&path, "%s/%s", parent, name) < 0) {
+		path = NULL;
+		return -ENOMEM;
+	}
+	if (mkdirat(parent_fd, name, 0700) < 0 && errno != EEXIST)
+		return fault_set(ret_fault, ERROR_unavailable, "%s: %s", path, strerror(errno));
+	fd = openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return fault_set(ret_fault, ERROR_unavailable, "%s: %s", path,
+				 errno == ENOTDIR || errno == ELOOP ? "not a folder of ours"
+								    : strerror(errno));
+	r = folder_check(fd, path, ret_fault);
+	if (r == 0) {
+		*ret_path = steal(&path);
+		*ret_fd = fd_steal(&fd);
+	}
+	return r;
 }

@@ -9,3 +9,10 @@
  * ours, open to others, read-only, not a folder.
  */
 int folder_private(char **path, int *ret_fd, struct fault *ret_fault);
+
+/*
+ * One inside such a folder, made when missing; a link is never followed, since what is below is
+ * ours alone. *ret_path is the caller's.
+ */
+int folder_below(int parent_fd, const char *parent, const char *name, char **ret_path, int *ret_fd,
+		 struct fault *ret_fault);

@@ -103,6 +103,10 @@ static int launch_read(int fd, struct launch *ret)
 	return 0;
 }
 
+/* Most open files and queued signals of a process inside. */
+#define FILES_MAX 65536
+#define SIGNALS_MAX 4096
+
 static int take_stdio(const int *stdio)
 {
 	int i;
@@ -114,15 +118,39 @@ static int take_stdio(const int *stdio)
 	return 0;
 }
 
-/* 1 and not 0: a core limit of 0 does not stop a core_pattern that is a pipe. */
-static int forbid_core(void)
+/* At most so much, and never more than there is. */
+static int lower(int resource, rlim_t soft, rlim_t hard)
 {
-	const struct rlimit one = {.rlim_cur = 1, .rlim_max = 1};
-	struct rlimit now;
+	struct rlimit limit;
 
-	if (getrlimit(RLIMIT_CORE, &now) == 0 && now.rlim_max < 1)
-		return 0;
-	return setrlimit(RLIMIT_CORE, &one) < 0 ? -errno : 0;
+	if (getrlimit(resource, &limit) < 0)
+		return -errno;
+	if (limit.rlim_max > hard)
+		limit.rlim_max = hard;
+	limit.rlim_cur = limit.rlim_max < soft ? limit.rlim_max : soft;
+	return setrlimit(resource, &limit) < 0 ? -errno : 0;
+}
+
+/*
+ * What the kernel counts for a user and not for a sandbox is left to the others of that user:
+ * descriptors under way in sockets are refused above a process's own limit of open files, queued
+ * signals above its own limit of these, so the limits inside stay well below those outside.
+ * Core: 1 and not 0, which does not stop a core_pattern that is a pipe.
+ */
+static int set_limits(void)
+{
+	struct rlimit files;
+	int r;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return -errno;
+	r = lower(RLIMIT_NOFILE, 1024,
+		  files.rlim_max / 2 < FILES_MAX ? files.rlim_max / 2 : FILES_MAX);
+	if (r == 0)
+		r = lower(RLIMIT_SIGPENDING, SIGNALS_MAX, SIGNALS_MAX);
+	if (r == 0)
+		r = lower(RLIMIT_CORE, 1, 1);
+	return r;
 }
 
 static void restore_signals(void)
@@ -206,7 +234,7 @@ _Noreturn void start_main(int launch_fd, const int *stdio, int report)
 	r = take_stdio(stdio);
 	if (r < 0)
 		fail(report, CONTROL_STEP_STDIO, -r);
-	r = forbid_core();
+	r = set_limits();
 	if (r < 0)
 		fail(report, CONTROL_STEP_LIMITS, -r);
 	umask(022);

@@ -262,6 +262,7 @@ void payload_count(const struct payload *payload, struct payload_counters *ret)
 	ret->has.memory_peak = read_number(payload, "memory.peak", NULL, &ret->memory_peak);
 	ret->has.tasks_peak = read_number(payload, "pids.peak", NULL, &ret->tasks_peak);
 	ret->has.oom_kills = read_number(payload, "memory.events", "oom_kill", &ret->oom_kills);
+	ret->has.oom_limit = read_number(payload, "memory.events", "oom", &ret->oom_limit);
 	ret->has.task_limit_hits = read_number(payload, "pids.events", "max",
 					       &ret->task_limit_hits);
 	ret->has.io = count_io(payload, &ret->io_read_bytes, &ret->io_write_bytes);

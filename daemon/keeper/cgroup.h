@@ -46,6 +46,7 @@ struct payload_counters {
 		bool tasks_peak;
 		bool io;
 		bool oom_kills;
+		bool oom_limit;
 		bool task_limit_hits;
 	} has;
 	uint64_t user_microseconds;
@@ -55,6 +56,7 @@ struct payload_counters {
 	uint64_t io_read_bytes;
 	uint64_t io_write_bytes;
 	uint64_t oom_kills;
+	uint64_t oom_limit; /* times that its own limit was hit for good */
 	uint64_t task_limit_hits;
 };
 

@@ -45,8 +45,11 @@ static int write_file(int folder_fd, const char *bytes, size_t size, bool durabl
 	_cleanup_close_ int fd = -1;
 	int r;
 
+	/* Anew, and never into what is there: a name may be a link to another's file. */
+	if (unlinkat(folder_fd, RECORD_NAME_NEW, 0) < 0 && errno != ENOENT)
+		return -errno;
 	fd = openat(folder_fd, RECORD_NAME_NEW,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	r = write_all(fd, bytes, size);

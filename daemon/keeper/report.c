@@ -114,7 +114,8 @@ void keeper_report(struct keeper *keeper)
 	loop_remove(&keeper->loop, &keeper->payload_source);
 	payload_done(&keeper->payload);
 
-	keeper->facts.oom_kills = counters.oom_kills;
+	/* The host may have run out of memory, and killed for that: not the Trial's doing. */
+	keeper->facts.oom_kills = counters.oom_limit ? counters.oom_kills : 0;
 	keeper->facts.fault = keeper->has_fault ? &keeper->fault : NULL;
 	keeper->facts.command = keeper->plan.command.count ? keeper->plan.command.items[0] : "";
 	keeper->facts.cwd = keeper->plan.cwd;

@@ -19,15 +19,18 @@ struct Launch {
 	int stdin_fd;
 	int channel;
 	int pidfd;
+	int init_pidfd; /* pid 1 of the sandbox, once it runs */
 	pid_t pid;
 	struct scope_start scope;
 	uv_poll_t channel_poll;
 	uv_poll_t pidfd_poll;
 	uv_timer_t timer;
-	int handles; /* not yet closed */
+	unsigned int looks; /* at a sandbox whose keeper is gone */
+	int handles;	    /* not yet closed */
 	bool scope_pending;
 	bool started;  /* the gate was opened */
 	bool adopted;  /* an earlier trialsd started it; its keeper is not our child */
+	int passing;   /* -errno of something that passes, for which it was not started */
 	bool greeted;  /* it has said whose keeper it is, or is our own child */
 	bool canceled; /* before the gate opened: nothing is started any more */
 	bool ended;    /* watch->ended was called */

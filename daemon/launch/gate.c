@@ -135,6 +135,16 @@ static int keeper_cgroup(pid_t pid, const char *unit, char *buffer, size_t size)
 	return 0;
 }
 
+/*
+ * What others of this user have used up for now: open files, descriptors under way in sockets,
+ * processes, memory. No reason to give a Trial up.
+ */
+static bool will_pass(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ETOOMANYREFS || error == -EAGAIN ||
+	       error == -ENOMEM || error == -ENOSPC;
+}
+
 static void on_scope_started(struct scope_start *start)
 {
 	Launch *launch = container_of(start, Launch, scope);
@@ -154,6 +164,7 @@ static void on_scope_started(struct scope_start *start)
 	r = keeper_cgroup(launch->pid, launch->unit, cgroup, sizeof(cgroup));
 	if (r == 0)
 		r = launch_open_gate(launch, cgroup);
+	launch->passing = will_pass(r) ? r : 0;
 	if (r < 0) {
 		fault_void(&launch->fault, CAUSE_sandbox_unavailable,
 			   "the keeper is not in its scope %s: %s", launch->unit, strerror(-r));
@@ -222,6 +233,20 @@ static int launch_spawn(Launch *launch)
 }
 
 /* The folder, its lock, and what the main process will read. */
+/*
+ * What a keeper writes must be this attempt's: a record or an output that is there already is
+ * somebody else's, and is neither taken for ours nor overwritten.
+ */
+static bool folder_is_fresh(int folder_fd)
+{
+	static const char *const names[] = {"outcome", "stdout", "stderr"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (faccessat(folder_fd, names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+			return false;
+	return true;
+}
+
 static int launch_prepare_folder(Launch *launch)
 {
 	int r = launch_folder(launch->launcher->trials_fd, launch->id, true, &launch->folder_fd);
@@ -230,6 +255,10 @@ static int launch_prepare_folder(Launch *launch)
 		return r;
 	if (flock(launch->folder_fd, LOCK_EX | LOCK_NB) < 0)
 		return -errno;
+	if (!folder_is_fresh(launch->folder_fd))
+		return fault_void(&launch->fault, CAUSE_sandbox_unavailable,
+				  "the folder of Trial %llu holds another's output or record",
+				  (unsigned long long)launch->id);
 	launch->stdin_fd = openat(launch->folder_fd, "prompt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	return launch->stdin_fd < 0 && errno != ENOENT ? -errno : 0;
 }
@@ -285,6 +314,7 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 	launch->descriptors = order->descriptors;
 	*ret_launch = launch;
 	r = launch_go(launch);
+	launch->passing = will_pass(r) ? r : 0;
 	if (r < 0)
 		fault_void(&launch->fault, CAUSE_sandbox_unavailable,
 			   "the Trial's keeper could not be started: %s", strerror(-r));

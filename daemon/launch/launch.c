@@ -24,6 +24,7 @@
 #define KEEPER_LEAVE_MILLISECONDS 5000
 /* How often a sandbox without a keeper is looked at; it ends itself within milliseconds. */
 #define EMPTY_POLL_MILLISECONDS 10
+#define EMPTY_LOOKS 100 /* then its pid 1 is ended from here */
 
 static uint64_t now_microseconds(void)
 {
@@ -44,6 +45,7 @@ static void on_handle_closed(uv_handle_t *handle)
 		return;
 	fd_close(launch->channel);
 	fd_close(launch->pidfd);
+	fd_close(launch->init_pidfd);
 	fd_close(launch->folder_fd);
 	fd_close(launch->stdin_fd);
 	fault_done(&launch->fault);
@@ -145,6 +147,8 @@ static void on_fail_timer(uv_timer_t *timer)
 
 	if (launch->canceled)
 		launch_ended(launch, &record);
+	else if (launch->passing)
+		launch->watch->not_started(launch->context, launch->passing);
 	else
 		launch_ended_by_fault(launch, &launch->fault);
 }
@@ -189,6 +193,9 @@ static void launch_take_packet(Launch *launch, struct channel_packet *packet)
 	case CHANNEL_running:
 		r = message_decode(packet->message, packet->body, &keeper_running_type,
 				   UNKNOWN_KEYS_IGNORED, &running, &error);
+		/* The keeper that says so is its parent's parent, so the number is its own now. */
+		if (r == 0 && launch->init_pidfd < 0)
+			launch->init_pidfd = (int)syscall(SYS_pidfd_open, running.pid, 0);
 		if (r == 0 && !launch->ended)
 			launch->watch->running(launch->context, running.started_at, running.pid);
 		break;
@@ -239,8 +246,12 @@ static void on_empty_timer(uv_timer_t *timer)
 {
 	Launch *launch = timer->data;
 
-	if (launch_folder_held(launch->folder_fd) == 1)
+	if (launch_folder_held(launch->folder_fd) == 1) {
+		/* It ends its sandbox when its keeper goes, unless it was stopped before. */
+		if (launch->init_pidfd >= 0 && ++launch->looks == EMPTY_LOOKS)
+			syscall(SYS_pidfd_send_signal, launch->init_pidfd, SIGKILL, NULL, 0);
 		return;
+	}
 	uv_timer_stop(timer);
 	launch_ended_from_folder(launch);
 }
@@ -328,6 +339,7 @@ int launch_make(Launch **ret_launch, Launcher *launcher, uint64_t id, const char
 	launch->id = id;
 	launch->fault = FAULT_INIT;
 	launch->folder_fd = launch->stdin_fd = launch->channel = launch->pidfd = -1;
+	launch->init_pidfd = -1;
 	launch->reaped = true; /* nothing to reap until there is a keeper */
 	snprintf(launch->uuid, sizeof(launch->uuid), "%s", uuid);
 	snprintf(launch->unit, sizeof(launch->unit), "%s", unit);

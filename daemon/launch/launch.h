@@ -81,6 +81,11 @@ struct launch_watch {
 	void (*running)(void *context, uint64_t started_at, uint64_t pid);
 	void (*ending)(void *context);
 	/*
+	 * Nothing was started, for want of something that passes (descriptors, processes, memory):
+	 * said instead of `ended`, with why. launch_finish may be called.
+	 */
+	void (*not_started)(void *context, int error);
+	/*
 	 * The end, exactly once: the keeper's record, or one made here (void: it could not be
 	 * started; lost: keeper and record are both gone). Then launch_finish may be called. The
 	 * record is good for the call.

@@ -18,8 +18,8 @@ struct Launcher {
 	int keepers_fd;	      /* borrowed */
 	ScopeManager *scopes; /* NULL for backend none */
 	size_t launches;      /* alive; closing waits for none */
-	bool proved; /* launcher_ready may say yes */
-	bool lacks;  /* something was missing when it was made */
+	bool proved;	      /* launcher_ready may say yes */
+	bool lacks;	      /* something was missing when it was made */
 	bool closing;
 	void (*closed)(void *context);
 	void *context;

@@ -315,9 +315,10 @@ uint64_t ledger_next_id(Ledger *ledger)
 	return ledger->next_id++;
 }
 
-uint64_t ledger_last_id(const Ledger *ledger)
+void ledger_reserve_ids(Ledger *ledger, uint64_t last)
 {
-	return ledger->next_id - 1;
+	if (ledger->next_id <= last)
+		ledger->next_id = last + 1;
 }
 
 int ledger_each_unended(Ledger *ledger, int (*each)(const struct ledger_row *row, void *context),

@@ -117,8 +117,8 @@ void ledger_close(Ledger *ledger, void (*closed)(void *context), void *context);
 /* A fresh id: never given before, also not in an earlier life of the daemon that committed it. */
 uint64_t ledger_next_id(Ledger *ledger);
 
-/* The newest id given so far, 0 for none: what is named by a larger one never came to be. */
-uint64_t ledger_last_id(const Ledger *ledger);
+/* Ids up to this one are taken by something the ledger does not know. */
+void ledger_reserve_ids(Ledger *ledger, uint64_t last);
 
 /*
  * At start, while no call is waiting: calls each for every Trial that has not ended, oldest first.

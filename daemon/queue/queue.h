@@ -24,9 +24,9 @@ struct Queue {
 	size_t trials; /* that are not over */
 	size_t slots_used;
 	bool stopping;
-	bool leaving;	     /* what runs is left to its keepers */
-	uv_timer_t retry;    /* storage failed: try again */
-	bool storage_failed; /* no claims until the retry */
+	bool leaving;		/* what runs is left to its keepers */
+	uv_timer_t retry;	/* of the claims */
+	const char *paused_for; /* no claims until the retry */
 	void (*stopped)(void *context);
 	void *context;
 	TAILQ_HEAD(, queue_watch) watches;
@@ -61,10 +61,12 @@ struct trial_work {
 void sched_add(Queue *queue, struct trial *trial);
 void sched_remove(Queue *queue, struct trial *trial);
 void sched_kick(Queue *queue);
-void sched_storage_failed(Queue *queue);
+/* No claims for a while; reason is a constant: what is waited for. */
+#define SCHED_STORAGE "the state folder to be writable again"
+void sched_pause(Queue *queue, const char *reason);
 
-/* submit.c: at start, removes the folders of launches that were never committed. */
-void submit_sweep(Queue *queue);
+/* submit.c: at start, sees to it that no id is given whose folder is there. */
+void submit_reserve_ids(Queue *queue);
 
 /* start.c: plans a Trial and launches it. 0, FAULT with fault filled, -errno. */
 int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,

@@ -25,13 +25,13 @@ static int trial_compare_turn(const struct trial *a, const struct trial *b)
 RB_GENERATE(trials_by_id, trial, by_id, trial_compare_id)
 RB_GENERATE(trials_by_turn, trial, by_turn, trial_compare_turn)
 
-#define STORAGE_RETRY_MILLISECONDS 1000
+#define RETRY_MILLISECONDS 1000
 
 static void on_retry(uv_timer_t *timer)
 {
 	Queue *queue = timer->data;
 
-	queue->storage_failed = false;
+	queue->paused_for = NULL;
 	sched_kick(queue);
 }
 
@@ -107,13 +107,13 @@ void sched_remove(Queue *queue, struct trial *trial)
 	RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
 }
 
-/* The ledger cannot be written: starting more would only make more that cannot be recorded. */
-void sched_storage_failed(Queue *queue)
+/* Starting more would only make more that cannot be recorded, or that fails alike. */
+void sched_pause(Queue *queue, const char *reason)
 {
-	if (queue->storage_failed || queue->stopping)
+	if (queue->paused_for || queue->stopping)
 		return;
-	queue->storage_failed = true;
-	uv_timer_start(&queue->retry, on_retry, STORAGE_RETRY_MILLISECONDS, 0);
+	queue->paused_for = reason;
+	uv_timer_start(&queue->retry, on_retry, RETRY_MILLISECONDS, 0);
 }
 
 void sched_kick(Queue *queue)
@@ -121,7 +121,7 @@ void sched_kick(Queue *queue)
 	unsigned int most = queue->host->config->max_running;
 	struct trial *trial;
 
-	while (!queue->stopping && !queue->storage_failed && launcher_ready(queue->launcher) &&
+	while (!queue->stopping && !queue->paused_for && launcher_ready(queue->launcher) &&
 	       queue->slots_used < most) {
 		trial = RB_MIN(trials_by_turn, &queue->by_turn);
 		if (!trial)
@@ -185,8 +185,8 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 		return NULL;
 	if (queue->stopping)
 		return "the daemon is stopping";
-	if (queue->storage_failed)
-		return "the state folder to be writable again";
+	if (queue->paused_for)
+		return queue->paused_for;
 	if (!launcher_proved(queue->launcher))
 		return "the sandbox to be tried once";
 	if (launcher_unavailable(queue->launcher))
@@ -315,7 +315,7 @@ int queue_load(Queue *queue)
 {
 	int r;
 
-	submit_sweep(queue);
+	submit_reserve_ids(queue);
 	r = ledger_each_unended(queue->ledger, load_one, queue);
 
 	if (r < 0)

@@ -5,8 +5,9 @@
  *
  * The prompt is not stored in the ledger: it may be large, and the Trial reads it from a file
  * anyway. It is written to the Trial's folder and synced before the commit, so that an accepted
- * Trial has it; the id is drawn before the commit for that reason. A folder whose id never made it
- * into the ledger is removed at the next start.
+ * Trial has it; the id is drawn before the commit for that reason. A crash in between leaves a folder
+ * without a Trial. Nothing at start can tell it from one whose ledger was lost or put back to an
+ * older state, so it is left alone, and no id is ever given that a folder already bears.
  *
  * The key compares bodies: the launch as it will be stored, and the SHA-256 of the prompt's bytes,
  * wherever they came from.
@@ -78,11 +79,12 @@ static void submit_undo_folder(struct submit *submit)
 		prompt_folder_remove(submit->queue, submit->id);
 }
 
-void submit_sweep(Queue *queue)
+void submit_reserve_ids(Queue *queue)
 {
 	int fd = openat(queue->trials_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *trials = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *entry;
+	uint64_t most = 0;
 
 	if (!trials) {
 		fd_close(fd);
@@ -96,11 +98,11 @@ void submit_sweep(Queue *queue)
 			continue;
 		errno = 0;
 		id = strtoull(entry->d_name, &end, 10);
-		/* rmdir leaves alone what holds more than a prompt. */
-		if (errno == 0 && *end == '\0' && id > ledger_last_id(queue->ledger))
-			prompt_folder_remove(queue, id);
+		if (errno == 0 && *end == '\0' && id < INT64_MAX && id > most)
+			most = id;
 	}
 	closedir(trials);
+	ledger_reserve_ids(queue->ledger, most);
 }
 
 static void submit_refuse(struct submit *submit)

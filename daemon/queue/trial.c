@@ -53,6 +53,7 @@ struct transition {
 static void trial_claimed(struct trial *trial, const struct ledger_row *row);
 static void trial_over(struct trial *trial);
 static void trial_end(struct trial *trial);
+static void trial_requeue(struct trial *trial);
 
 static uint64_t now_microseconds(void)
 {
@@ -179,7 +180,7 @@ static void transition_failed(struct transition *transition)
 	log_write(LOG_LEVEL_ERROR, LOG_ID_LEDGER_FAILED, trial->id,
 		  "change from %s to %s not recorded: %s", state_name(transition->before),
 		  state_name(transition->to), strerror(-transition->call.result));
-	sched_storage_failed(trial->queue);
+	sched_pause(trial->queue, SCHED_STORAGE);
 	if (transition->to == STATE_ended) {
 		uv_timer_start(&trial->work->timer, on_change_retry, CHANGE_RETRY_MILLISECONDS, 0);
 	} else if (transition->to == STATE_starting && trial->state == STATE_starting) {
@@ -333,7 +334,19 @@ static void on_ended(void *context, const struct outcome_record *record)
 	trial_end(trial);
 }
 
+/* Something that passes is used up: its turn comes again, after a while. */
+static void on_not_started(void *context, int error)
+{
+	struct trial *trial = context;
+
+	log_write(LOG_LEVEL_WARNING, LOG_ID_LEDGER_FAILED, trial->id,
+		  "not started, and queued again: %s", strerror(-error));
+	sched_pause(trial->queue, "something this user has used up to come back");
+	trial_requeue(trial);
+}
+
 static const struct launch_watch trial_launch_watch = {
+	.not_started = on_not_started,
 	.running = on_running,
 	.ending = on_ending,
 	.ended = on_ended,
@@ -408,7 +421,7 @@ void trial_start(struct trial *trial)
 		trial_work_free(trial);
 		trial_release_slot(trial);
 		sched_add(queue, trial);
-		sched_storage_failed(queue);
+		sched_pause(queue, SCHED_STORAGE);
 	}
 }
 

@@ -35,6 +35,8 @@ static struct request *request_new(Session *session, uint64_t number, enum verb 
 	request->verb = verb;
 	request->pending = true;
 	session->pending++;
+	if (verb == VERB_list)
+		session->lists++;
 	return request;
 }
 
@@ -44,6 +46,8 @@ static void request_settle(struct request *request)
 		return;
 	request->pending = false;
 	request->session->pending--;
+	if (request->verb == VERB_list)
+		request->session->lists--;
 }
 
 static void request_unwait(struct request *request)

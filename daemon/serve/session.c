@@ -18,6 +18,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
 
 struct session_write {
 	uv_write_t write;
@@ -55,6 +60,13 @@ static void on_closed(uv_handle_t *handle)
 	session_unref(session);
 }
 
+/* Keeps the sum of what all clients have not taken yet. */
+static void session_count(Session *session, size_t backlog)
+{
+	session->server->backlog += backlog - session->counted;
+	session->counted = backlog;
+}
+
 void session_close(Session *session)
 {
 	Server *server = session->server;
@@ -62,6 +74,7 @@ void session_close(Session *session)
 	if (session->closing)
 		return;
 	session->closing = true;
+	session_count(session, 0);
 	TAILQ_REMOVE(&server->sessions, session, link);
 	if (session->dirty)
 		TAILQ_REMOVE(&server->dirty, session, dirty_link);
@@ -97,6 +110,8 @@ static void on_written(uv_write_t *write, int status)
 	if (status < 0) {
 		session_close(session);
 	} else {
+		if (!session->closing)
+			session_count(session, session_backlog(session));
 		request_session_writable(session);
 		session_settled(session);
 	}
@@ -131,7 +146,11 @@ void session_flush_later(Session *session)
 {
 	if (session->closing)
 		return;
-	if (session_backlog(session) > CLIENT_OUTPUT_BYTES_MAX) {
+	session_count(session, session_backlog(session));
+	/* Over the sum of all, those go that have more than a share of it. */
+	if (session->counted > CLIENT_OUTPUT_BYTES_MAX ||
+	    (session->server->backlog > CLIENTS_OUTPUT_BYTES_MAX &&
+	     session->counted > CLIENTS_OUTPUT_BYTES_MAX / CLIENTS_MAX)) {
 		session_close(session);
 		return;
 	}
@@ -200,6 +219,13 @@ void session_event(Session *session, uint64_t number, enum event event,
 
 /* Input. */
 
+/* Whether it has to wait before more of its frames are looked at. */
+static bool session_full(const Session *session)
+{
+	return session->pending >= CLIENT_REQUESTS_MAX || session->lists >= CLIENT_LISTS_MAX ||
+	       session_backlog(session) >= CLIENT_OUTPUT_BYTES_MAX / 2;
+}
+
 static void session_frames(Session *session)
 {
 	const uint8_t *body;
@@ -207,8 +233,7 @@ static void session_frames(Session *session)
 	int r = 0;
 
 	session_ref(session);
-	while (!session->closing && !session->draining && session->pending < CLIENT_REQUESTS_MAX &&
-	       session_backlog(session) < CLIENT_OUTPUT_BYTES_MAX / 2) {
+	while (!session->closing && !session->draining && !session_full(session)) {
 		r = frame_reader_next(&session->reader, &body, &size);
 		if (r <= 0)
 			break;
@@ -264,8 +289,7 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 	session_frames(session);
 	if (!session->closing && !session->draining) {
 		session_note_partial(session);
-		if (session->pending >= CLIENT_REQUESTS_MAX ||
-		    session_backlog(session) >= CLIENT_OUTPUT_BYTES_MAX / 2) {
+		if (session_full(session)) {
 			uv_read_stop(stream);
 			session->reading = false;
 			session->partial_since = 0;
@@ -277,12 +301,11 @@ static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
 void session_resume(Session *session)
 {
 	if (session->closing || session->draining || session->reading ||
-	    session->pending > CLIENT_REQUESTS_MAX / 2 ||
-	    session_backlog(session) >= CLIENT_OUTPUT_BYTES_MAX / 2)
+	    session->pending > CLIENT_REQUESTS_MAX / 2 || session_full(session))
 		return;
 	session_ref(session);
 	session_frames(session);
-	if (!session->closing && !session->draining && session->pending < CLIENT_REQUESTS_MAX) {
+	if (!session->closing && !session->draining && !session_full(session)) {
 		session->reading = true;
 		uv_read_start((uv_stream_t *)&session->pipe, on_alloc, on_read);
 		session_note_partial(session);
@@ -311,13 +334,33 @@ void session_describe(const Session *session, char *buffer, size_t size)
 
 /* Admission. */
 
+/*
+ * The peer's user namespace, by a pidfd that the kernel gives for this very connection where it can
+ * (Linux 6.5): the number alone may be another's by now. With it, the number is the peer's for as
+ * long as the pidfd says that it lives.
+ */
+static int peer_namespace(uv_os_fd_t fd, pid_t pid, struct stat *ret_namespace)
+{
+	_cleanup_close_ int pidfd = -1;
+	socklen_t size = sizeof(pidfd);
+	char path[64];
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0)
+		pidfd = -1;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+	if (stat(path, ret_namespace) < 0)
+		return -EPERM;
+	if (pidfd >= 0 && syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) < 0)
+		return -EPERM;
+	return 0;
+}
+
 /* 0, or -EPERM: another uid, or a peer in another user namespace, or one that hides it. */
 static int peer_check(Session *session)
 {
 	uv_os_fd_t fd;
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
-	char path[64];
 	struct stat st;
 
 	if (uv_fileno((uv_handle_t *)&session->pipe, &fd) < 0 ||
@@ -326,8 +369,7 @@ static int peer_check(Session *session)
 	if (peer.uid != getuid())
 		return -EPERM;
 	session->pid = peer.pid;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)peer.pid);
-	if (stat(path, &st) < 0 || st.st_ino != session->server->user_namespace)
+	if (peer_namespace(fd, peer.pid, &st) < 0 || st.st_ino != session->server->user_namespace)
 		return -EPERM;
 	return 0;
 }

@@ -29,6 +29,7 @@ struct Server {
 	TAILQ_HEAD(, Session) dirty;
 	LIST_HEAD(, request) waits[WAIT_BUCKETS]; /* by the Trial's id */
 	size_t clients;
+	size_t backlog; /* of all clients */
 	int handles;
 	bool closing;
 	ino_t user_namespace;
@@ -44,6 +45,7 @@ struct Session {
 	uv_pipe_t pipe;
 	struct frame_reader reader;
 	msgpack_sbuffer output; /* not yet given to a write */
+	size_t counted;		/* of its backlog, in the server's sum */
 	pid_t pid;
 	char program[65];
 	bool hello;
@@ -53,6 +55,7 @@ struct Session {
 	bool draining;		 /* closed once everything is written */
 	unsigned int references; /* requests and writes under way, and the pipe */
 	unsigned int pending;	 /* requests that wait for the ledger or a thread */
+	unsigned int lists;	 /* of them, those that make pages */
 	unsigned int standing;	 /* waits and subscriptions */
 	uint64_t partial_since;	 /* uv_now of a frame's first byte, 0 for none */
 	LIST_HEAD(, request) subscriptions;

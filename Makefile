@@ -40,7 +40,10 @@ LIBDIR ?= $(PREFIX)/lib
 LIBEXECDIR ?= $(PREFIX)/lib/trialsd
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
-UNITDIR ?= $(PREFIX)/lib/systemd/user
+DOCDIR ?= $(PREFIX)/share/doc/trialsd
+# Below somebody's home the user manager looks in one place alone.
+user_data = $(or $(XDG_DATA_HOME),$(HOME)/.local/share)
+UNITDIR ?= $(if $(filter $(HOME)/%,$(PREFIX)),$(user_data),$(PREFIX)/lib)/systemd/user
 CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 BASHCOMPDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHCOMPDIR ?= $(PREFIX)/share/zsh/site-functions
@@ -328,13 +331,13 @@ man8 := $(wildcard client/*.8 daemon/*.8)
 installed = \
 	$(call group,755,$(BINDIR),$(B)/trialsd $(B)/trialctl) \
 	$(call group,755,$(LIBEXECDIR),$(B)/trial-keeper $(B)/trials-init) \
-	$(call group,644,$(LIBEXECDIR)/harness.d,$(wildcard daemon/harness.d/*.harness)) \
 	$(call group,755,$(LIBDIR),$(B)/$(soname)) \
 	$(call group,644,$(LIBDIR),$(B)/libtrials.a) \
 	$(call group,644,$(LIBDIR)/pkgconfig,$(B)/libtrials.pc) \
 	$(call group,644,$(INCLUDEDIR),client/trials.h) \
 	$(call group,644,$(UNITDIR),$(wildcard systemd/*.service systemd/*.socket systemd/*.slice)) \
 	$(call group,644,$(CATALOGDIR),$(wildcard systemd/*.catalog)) \
+	$(call group,644,$(DOCDIR),README NEWS LICENSE proto/PROTOCOL daemon/SECURITY) \
 	$(call group,644,$(MANDIR)/man1,$(man1)) \
 	$(call group,644,$(MANDIR)/man5,$(man5)) \
 	$(call group,644,$(MANDIR)/man7,$(man7)) \
@@ -343,13 +346,23 @@ installed = \
 	$(call group,644,$(ZSHCOMPDIR),$(wildcard contrib/completions/zsh/*)) \
 	$(call group,644,$(FISHCOMPDIR),$(wildcard contrib/completions/fish/*))
 
+# Programs find libtrials.so.0 through the linker's cache, which root alone can renew.
+define tell_linker
+if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ] && PATH="$$PATH:/usr/sbin:/sbin" command -v ldconfig >/dev/null; \
+then PATH="$$PATH:/usr/sbin:/sbin" ldconfig; \
+else echo 'For programs linked with libtrials: ldconfig as root, or LD_LIBRARY_PATH=$(LIBDIR)'; fi
+endef
+
 .PHONY: install
 install: group = $(foreach file,$3,install -D -m $1 $(file) '$(DESTDIR)$2/$(notdir $(file))' &&)
 install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
+	@case '$(PREFIX)' in /*) ;; *) echo 'PREFIX must be an absolute path, not "$(PREFIX)"' >&2; exit 64 ;; esac
 	@$(installed) :
 	@ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtrials.so'
 	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'
+	@sed -i 's,/usr/local/share/doc/trialsd,$(DOCDIR),' '$(DESTDIR)$(MANDIR)/man1/trialctl.1'
 	@echo 'Installed below $(DESTDIR)$(PREFIX).'
+	@$(tell_linker)
 	@echo 'As the user it is to serve: systemctl --user daemon-reload'
 	@echo '                            systemctl --user enable --now trialsd.socket'
 
@@ -357,10 +370,11 @@ install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 uninstall: group = $(foreach file,$3,'$(DESTDIR)$2/$(notdir $(file))')
 uninstall: ## remove what install put there; says what data stays behind
 	@rm -f $(installed) '$(DESTDIR)$(LIBDIR)/libtrials.so'
-	@rmdir '$(DESTDIR)$(LIBEXECDIR)/harness.d' '$(DESTDIR)$(LIBEXECDIR)' 2>/dev/null || :
+	@rmdir '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)' 2>/dev/null || :
+	@$(tell_linker) >/dev/null
 	@echo 'Removed from $(DESTDIR)$(PREFIX). What stays behind, for each user who ran it:'
 	@echo '  ~/.local/state/trialsd     the ledger and the output of every Trial'
-	@echo '  ~/.config/trialsd          trialsd.conf and Harness files of their own'
+	@echo '  ~/.config/trialsd          trialsd.conf'
 	@echo '  $$XDG_RUNTIME_DIR/trialsd   the socket; gone at the end of the session'
 	@echo 'A daemon that runs goes on: trialctl is gone, so end it with'
 	@echo '  systemctl --user disable --now trialsd.socket trialsd.service'

@@ -32,6 +32,7 @@ enum { STREAMS = 2 };
 struct attendance {
 	struct context *context;
 	bool follow;
+	bool terminals; /* stdout and stderr both are */
 	int signal_fd;
 	int last_signal;   /* INT or TERM; 0: none came */
 	time_t first_came; /* monotonic seconds */
@@ -41,6 +42,7 @@ struct attendance {
 	uint64_t cancel_number;
 	uint64_t stream_numbers[STREAMS];
 	struct stream_writer writers[STREAMS];
+	int last_stream; /* that something came on */
 	bool streams_ended[STREAMS];
 	int64_t id; /* 0 until trialsd has answered */
 	json_t *trial;
@@ -66,12 +68,35 @@ static int watch_signals(struct attendance *attendance)
 	return 0;
 }
 
+/* What we say begins a line of its own, also behind output that did not end its last one. */
+static void begin_line(struct attendance *attendance)
+{
+	/* Where both are the terminal, what came last is what the cursor stands behind. */
+	int stream = attendance->terminals ? attendance->last_stream : STREAMS - 1;
+
+	if (attendance->writers[stream].inside_line)
+		fputc('\n', stderr);
+	attendance->writers[stream].inside_line = false;
+}
+
 static int ask_cancel(struct attendance *attendance)
 {
 	if (!attendance->id || attendance->cancel_number)
 		return 0;
 	return context_send(attendance->context, "cancel", id_arguments((uint64_t)attendance->id),
 			    &attendance->cancel_number);
+}
+
+/* Whoever took our output has gone: there is nobody to stay for. */
+static int output_failed(const struct attendance *attendance, const char *stream)
+{
+	char hint[96];
+
+	snprintf(hint, sizeof(hint), "trialctl wait %lld, or trialctl cancel %lld",
+		 (long long)attendance->id, (long long)attendance->id);
+	return context_refuse(attendance->context, EXIT_OUTPUT, hint,
+			      "cannot write to %s: %s; Trial %lld was accepted and goes on", stream,
+			      strerror(errno), (long long)attendance->id);
 }
 
 /* The Trial has a number: from here on it is waited for. */
@@ -84,13 +109,20 @@ static int launched(struct attendance *attendance, const json_t *trial)
 	if (attendance->id <= 0)
 		return context_refuse(context, EXIT_PROTOCOL, NULL,
 				      "trialsd answered without the number of a Trial");
-	if (!context->json && !attendance->follow) {
+	if (context->json && attendance->follow) {
+		json_t *accepted = need_memory(
+			json_pack("{s:s, s:O}", "event", "accepted", "trial", trial));
+
+		context_print(context, accepted);
+		json_decref(accepted);
+	} else if (!context->json && !attendance->follow) {
 		printf("%lld\n", (long long)attendance->id);
-		fflush(stdout);
 	}
-	if (!context->json && isatty(STDERR_FILENO))
-		fprintf(stderr, "Trial %lld was accepted; Ctrl-C cancels it\n",
-			(long long)attendance->id);
+	if (fflush(stdout) != 0)
+		return output_failed(attendance, "stdout");
+	if (!context->json && (attendance->follow || isatty(STDERR_FILENO)))
+		fprintf(stderr, "Trial %lld was accepted%s\n", (long long)attendance->id,
+			isatty(STDERR_FILENO) ? "; Ctrl-C cancels it" : "");
 	r = context_send(context, "wait", id_arguments((uint64_t)attendance->id),
 			 &attendance->wait_number);
 	for (int i = 0; !r && attendance->follow && i < STREAMS; i++)
@@ -119,6 +151,7 @@ static int take_error(struct attendance *attendance, uint64_t number,
 	/* A cancel that came too late, for one: the end says what there is to say. */
 	if (number == attendance->cancel_number)
 		return 0;
+	begin_line(attendance);
 	if (stream < 0)
 		return context_fail(attendance->context, -EREMOTEIO, error);
 	context_warn(attendance->context, "cannot follow %s: %s",
@@ -136,10 +169,9 @@ static int take_event(struct attendance *attendance, const struct trials_message
 		return 0;
 	r = stream_writer_event(&attendance->writers[stream], event);
 	if (r < 0)
-		return context_refuse(attendance->context, EXIT_OUTPUT, NULL,
-				      "cannot write to %s; Trial %lld goes on",
-				      attendance->writers[stream].stream,
-				      (long long)attendance->id);
+		return output_failed(attendance, attendance->writers[stream].stream);
+	if (r == 0)
+		attendance->last_stream = stream;
 	attendance->streams_ended[stream] = r > 0;
 	return 0;
 }
@@ -172,18 +204,18 @@ static bool has_ended(const struct attendance *attendance)
 	       (attendance->streams_ended[0] && attendance->streams_ended[1]);
 }
 
-static int lost_connection(const struct attendance *attendance, int number,
+static int lost_connection(struct attendance *attendance, int number,
 			   const struct trials_error *error)
 {
 	char hint[96];
 
+	begin_line(attendance);
 	if (!attendance->id || number != -ECONNRESET)
 		return context_fail(attendance->context, number, error);
 	snprintf(hint, sizeof(hint), "once trialsd runs again: trialctl wait %lld",
 		 (long long)attendance->id);
 	return context_refuse(attendance->context, EXIT_NO_DAEMON, hint,
-			      "trialsd went away while Trial %lld was under way",
-			      (long long)attendance->id);
+			      "trialsd went away; Trial %lld goes on", (long long)attendance->id);
 }
 
 /* Everything that has been read, and what the socket has now. */
@@ -220,6 +252,7 @@ static int take_signals(struct attendance *attendance)
 		attendance->last_signal = (int)info.ssi_signo;
 	}
 	if (attendance->leaving) {
+		begin_line(attendance);
 		if (attendance->id)
 			fprintf(stderr, "trialctl: leaving; Trial %lld is being canceled\n",
 				(long long)attendance->id);
@@ -255,6 +288,7 @@ int attend(struct context *context, json_t *launch, bool follow)
 
 	stream_writer_init(&attendance.writers[0], context, "stdout", stdout);
 	stream_writer_init(&attendance.writers[1], context, "stderr", stderr);
+	attendance.terminals = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
 	r = context_connect(context);
 	if (!r)
 		r = watch_signals(&attendance);
@@ -268,6 +302,8 @@ int attend(struct context *context, json_t *launch, bool follow)
 	if (!r) {
 		if (context->json)
 			context_print(context, attendance.trial);
+		else if (!trial_delivered(attendance.trial))
+			begin_line(&attendance);
 		trial_report(context, attendance.trial);
 		r = exit_code_of_trial(attendance.trial);
 	}

@@ -103,6 +103,10 @@ static int fill_bind(char *text, json_t *bind, struct trials_error *ret_error)
 
 	if (colon) {
 		*colon = 0;
+		if (strcmp(destination, "optional") == 0)
+			return usage_error(ret_error, "write it behind the mode: :ro:optional",
+					   "--bind takes SRC[:DST][:ro|rw][:optional], in this "
+					   "order");
 		if (last_colon(text))
 			return usage_error(
 				ret_error, "write \\: for a colon of a name",

@@ -50,6 +50,7 @@ static int run(struct context *context, const struct arguments *arguments)
 	if (grace && quantity_time(grace, &seconds) < 0)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,
 				      "--grace takes a time like 90s or 2min, not \"%s\"", grace);
+	origins_add(&context->origins, "grace_seconds", "--grace");
 	/* All operands are read before any Trial is ended. */
 	for (size_t i = 0; i < arguments->operand_count; i++) {
 		int r = parse_trial_id(arguments->operands[i], &id, &error);

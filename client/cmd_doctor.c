@@ -43,8 +43,7 @@ static void print_check(const struct context *context, const json_t *check)
 	char *hint = json_display(json_object_get(check, "hint"));
 	char word[16];
 
-	snprintf(word, sizeof(word), "%-8s",
-		 strcmp(state, "not_applicable") == 0 ? "-" : state);
+	snprintf(word, sizeof(word), "%-8s", strcmp(state, "not_applicable") == 0 ? "-" : state);
 	print_toned(stdout, context->colours, tone_of_check(state), word);
 	printf(" %-26s %s\n", name, message);
 	if (*hint)
@@ -65,8 +64,7 @@ static int print_report(struct context *context, json_t *report)
 		context_print(context, report);
 		return launchable ? 0 : EXIT_NO_DAEMON;
 	}
-	json_array_foreach(json_object_get(report, "checks"), i, check)
-		print_check(context, check);
+	json_array_foreach(json_object_get(report, "checks"), i, check) print_check(context, check);
 	putchar('\n');
 	if (launchable) {
 		puts("Trials can be launched.");
@@ -129,7 +127,7 @@ static int spawn_trialsd(const struct context *context, int output, pid_t *ret_p
 	const char *program = find_trialsd(path, sizeof(path));
 	char *runtime = chosen_runtime(context);
 	const char *arguments[] = {"trialsd", "--doctor", "--json", runtime ? "--runtime" : NULL,
-				   runtime, NULL};
+				   runtime,   NULL};
 	posix_spawn_file_actions_t actions;
 	int r;
 

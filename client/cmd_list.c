@@ -25,7 +25,7 @@ static const struct option options[] = {
 	{"label", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true,
 	 "only Trials with this label; all of them when repeated"},
 	{"since", 0, "TIME", NULL, COMPLETE_NOTHING, false,
-	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01 14:30)"},
+	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01T14:30)"},
 	{"limit", 0, "N", NULL, COMPLETE_NOTHING, false, "the newest N (default: all)"},
 	{0},
 };
@@ -78,6 +78,9 @@ static int make_filter(const struct arguments *arguments, json_t *filter, uint64
 
 		if (strcmp(name, "state") == 0 || strcmp(name, "outcome") == 0)
 			json_object_set_new(filter, name, json_string(value));
+		else if (strcmp(name, "label") == 0 && arguments_name_repeated(arguments, i))
+			r = usage_error(ret_error, NULL,
+					"--label: the name of \"%s\" is given twice", value);
 		else if (strcmp(name, "label") == 0)
 			r = add_label(filter, value, ret_error);
 		else if (strcmp(name, "since") == 0)
@@ -154,6 +157,7 @@ static int run(struct context *context, const struct arguments *arguments)
 {
 	static const char *const titles[COLUMNS] = {"ID",   "STATE",	 "OUTCOME",  "END",
 						    "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
+	static const size_t spare_columns[] = {4, 3, 5}; /* role, end, submitted */
 	json_t *filter = need_memory(json_object());
 	struct trials_error error;
 	struct table *table;
@@ -166,6 +170,8 @@ static int run(struct context *context, const struct arguments *arguments)
 		return context_fail(context, r, &error);
 	}
 	table = table_new(titles, COLUMNS);
+	table_may_leave_out(table, spare_columns, sizeof(spare_columns) / sizeof(spare_columns[0]));
+	origins_add(&context->origins, "labels", "--label");
 	r = take_pages(context, filter, limit, table);
 	if (!r && !context->json)
 		table_print(table, stdout, context->colours, terminal_width(stdout));

@@ -14,7 +14,7 @@ static const struct option options[] = {
 	{"follow", 'f', NULL, NULL, COMPLETE_NOTHING, false, "go on until the Trial has ended"},
 	{"tail", 0, "N", NULL, COMPLETE_NOTHING, false, "only the last N lines"},
 	{"raw", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "exact bytes; refused on a terminal, where it is the default elsewhere"},
+	 "exact bytes: the default, except on a terminal, where it is refused"},
 	{0},
 };
 

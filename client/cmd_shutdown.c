@@ -46,6 +46,8 @@ static int run(struct context *context, const struct arguments *arguments)
 	r = wait_until_gone(context);
 	if (!r && context->json)
 		context_print(context, reply);
+	else if (!r && json_whole(reply, "canceled", 0) == 1)
+		puts("trialsd has stopped; 1 Trial was canceled");
 	else if (!r && json_whole(reply, "canceled", 0))
 		printf("trialsd has stopped; %lld Trials were canceled\n",
 		       (long long)json_whole(reply, "canceled", 0));
@@ -57,7 +59,7 @@ static int run(struct context *context, const struct arguments *arguments)
 
 const struct command command_shutdown = {
 	.name = "shutdown",
-	.summary = "stop the daemon; refused while Trials run",
+	.summary = "stop the daemon; what runs goes on, unless it is canceled",
 	.synopsis = "",
 	.operands = OPERANDS_NONE,
 	.options = options,

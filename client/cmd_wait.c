@@ -56,7 +56,7 @@ static int gone(const struct context *context, int number, const struct trials_e
 	if (number != -ECONNRESET)
 		return context_fail(context, number, error);
 	return context_refuse(context, EXIT_NO_DAEMON, "once trialsd runs again, wait again",
-			      "trialsd went away; its Trials may go on");
+			      "trialsd went away; its Trials go on");
 }
 
 static int wait_for_all(struct context *context, struct waiting *waiting, size_t count)

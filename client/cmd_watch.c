@@ -18,16 +18,46 @@ static bool has_ended(const json_t *trial)
 	return state && strcmp(state, "ended") == 0;
 }
 
+/*
+ * When the change was, in microseconds: as the Trial tells it, or else now, as changes come at
+ * once. Only an end or a start can be an old one that is told again.
+ */
+static int64_t time_of_change(const json_t *trial)
+{
+	static const struct {
+		const char *state;
+		const char *key;
+	} keys[] = {{"queued", "submitted_at"}, {"running", "started_at"}, {"ended", "ended_at"}};
+	const char *state = json_text(trial, "state");
+	int64_t now = (int64_t)time(NULL) * 1000000;
+
+	for (size_t i = 0; state && i < sizeof(keys) / sizeof(keys[0]); i++)
+		if (strcmp(keys[i].state, state) == 0)
+			return json_whole(trial, keys[i].key, now);
+	return now;
+}
+
+static void print_json(struct context *context, const json_t *change)
+{
+	json_t *line = need_memory(
+		json_pack("{s:s, s:I}", "event", "state", "changed_at",
+			  (json_int_t)time_of_change(json_object_get(change, "trial"))));
+
+	json_object_update(line, (json_t *)change);
+	context_print(context, line);
+	json_decref(line);
+}
+
 static void print_change(struct context *context, const json_t *change)
 {
 	const json_t *trial = json_object_get(change, "trial");
 	char *before = json_display(json_object_get(change, "before"));
 	char *state = json_display(json_object_get(trial, "state"));
 	char *line = trial_line(trial);
-	char now[64];
+	char moment[64];
 
-	format_time((int64_t)time(NULL) * 1000000, now, sizeof(now));
-	print_toned(stdout, context->colours, TONE_FAINT, now);
+	format_time(time_of_change(trial), moment, sizeof(moment));
+	print_toned(stdout, context->colours, TONE_FAINT, moment);
 	printf("  Trial %lld: ", (long long)json_whole(trial, "id", 0));
 	if (*before)
 		printf("%s -> ", before);
@@ -61,7 +91,7 @@ static int take_changes(struct context *context, uint64_t id)
 			json_t *change = need_memory(json_from_message(message));
 
 			if (context->json)
-				context_print(context, change);
+				print_json(context, change);
 			else
 				print_change(context, change);
 			last = id && has_ended(json_object_get(change, "trial"));
@@ -86,7 +116,7 @@ static int ended_already(struct context *context, uint64_t id, bool *ret_ended)
 	if (*ret_ended) {
 		change = need_memory(json_pack("{s:O}", "trial", trial));
 		if (context->json)
-			context_print(context, change);
+			print_json(context, change);
 		else
 			print_change(context, change);
 		json_decref(change);

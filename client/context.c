@@ -39,9 +39,8 @@ static void say(const struct context *context, const struct trials_error *error)
 	char *message, *hint;
 
 	if (context->json) {
-		json_t *object =
-			json_pack("{s:{s:o, s:o}}", "error", "code", text_value(error->code),
-				  "message", text_value(told));
+		json_t *object = json_pack("{s:{s:o, s:o}}", "error", "code",
+					   text_value(error->code), "message", text_value(told));
 		char *line;
 
 		need_memory(object);

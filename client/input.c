@@ -82,3 +82,25 @@ int input_read(const struct context *context, const char *option, const char *na
 	}
 	return 0;
 }
+
+int input_check(const struct context *context, const char *field, const char *path, uint64_t max)
+{
+	/* Not waiting for a writer of whatever else it may be. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	struct stat status;
+	int r = 0;
+
+	if (fd < 0 || fstat(fd, &status) < 0)
+		r = context_refuse(context, EXIT_NO_INPUT, NULL, "%s: cannot open %s: %s", field,
+				   path, strerror(errno));
+	else if (!S_ISREG(status.st_mode))
+		r = context_refuse(context, EXIT_NO_INPUT, NULL, "%s: %s is not a regular file",
+				   field, path);
+	else if ((uint64_t)status.st_size > max)
+		r = context_refuse(context, EXIT_USED_WRONG, NULL,
+				   "%s: %s holds %lld bytes, and at most %llu are allowed", field,
+				   path, (long long)status.st_size, (unsigned long long)max);
+	if (fd >= 0)
+		close(fd);
+	return r;
+}

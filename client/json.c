@@ -109,7 +109,12 @@ char *json_display_pairs(const json_t *map)
 		char *shown_name = need_memory(neutralise_line(name, strlen(name)));
 		char *shown_value = json_display(value);
 
-		fprintf(file, "%s%s=%s", ftell(file) > 0 ? " " : "", shown_name, shown_value);
+		if (ftell(file) > 0)
+			fputc(' ', file);
+		print_word(file, shown_name);
+		fputc('=', file);
+		if (*shown_value)
+			print_word(file, shown_value);
 		free(shown_name);
 		free(shown_value);
 	}

@@ -27,7 +27,7 @@ char *json_display(const json_t *value);
 /* A list of words as one would type them into a shell, neutralised. As above. */
 char *json_display_command(const json_t *list);
 
-/* "name=value name=value" of a map. As above. */
+/* "name=value name=value" of a map, as one would type them. As above. */
 char *json_display_pairs(const json_t *map);
 
 /* Aborts on NULL: for strings that have to be. */

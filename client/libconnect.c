@@ -23,6 +23,8 @@
 
 #define SOCKET_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 #define START_HINT "start one: systemctl --user start trialsd, or `trialsd &`"
+/* A service that does not start, for a fault in trialsd.conf for one, has said why there. */
+#define SERVICE_HINT "systemctl --user status trialsd, and journalctl --user -u trialsd"
 
 static int check_length(const char *path, struct trials_error *ret_error)
 {
@@ -88,7 +90,7 @@ static bool ends_with(const char *text, const char *end)
 
 static int connect_refused(const char *path, int number, struct trials_error *ret_error)
 {
-	char hint[256];
+	char hint[512];
 
 	switch (number) {
 	case EAGAIN:
@@ -107,6 +109,9 @@ static int connect_refused(const char *path, int number, struct trials_error *re
 				 path, strerror(number));
 	}
 	snprintf(hint, sizeof(hint), "%s", START_HINT);
+	if (ends_with(path, "/trialsd/socket"))
+		snprintf(hint, sizeof(hint), "%s; if it does not start: %s", START_HINT,
+			 SERVICE_HINT);
 	/* Not the usual place: one started without saying so would listen elsewhere. */
 	if (ends_with(path, "/socket") && !ends_with(path, "/trialsd/socket"))
 		snprintf(hint, sizeof(hint),
@@ -168,6 +173,7 @@ static int hello(struct trials_connection *connection, const char *program, uint
 	struct decode_error decode_error;
 	struct trials_message *arguments = NULL, *answer = NULL;
 	double left;
+	bool service;
 	int r;
 
 	request.has.program = program != NULL;
@@ -179,9 +185,17 @@ static int hello(struct trials_connection *connection, const char *program, uint
 	left = deadline == UINT64_MAX ? -1 : deadline_milliseconds(deadline) / 1000.0;
 	r = trials_call(connection, "hello", arguments, left, &answer, ret_error);
 	trials_message_free(arguments);
+	service = ends_with(connection->path, "/trialsd/socket");
 	if (r == -ETIMEDOUT)
-		return error_set(ret_error, r, "is it stopped or overloaded? try again",
+		return error_set(ret_error, r,
+				 service ? "is it stopped or overloaded? " SERVICE_HINT
+					 : "is it stopped or overloaded? try again",
 				 "trialsd at %s does not answer", connection->path);
+	if (r == -ECONNRESET)
+		return error_set(ret_error, r,
+				 service ? "did it not start? " SERVICE_HINT
+					 : "did it end? its log has more",
+				 "trialsd at %s went away before it answered", connection->path);
 	if (r < 0)
 		return r;
 	if (!answer->body || message_decode(answer->message, answer->body, &hello_reply_type,
@@ -198,6 +212,18 @@ static int hello(struct trials_connection *connection, const char *program, uint
 		snprintf(connection->program, sizeof(connection->program), "%s", reply.program);
 	}
 	trials_message_free(answer);
+	return r;
+}
+
+static int meet(struct trials_connection *connection, const char *program, uint64_t deadline,
+		struct trials_error *ret_error)
+{
+	int r = open_socket(connection->path, deadline, &connection->fd, ret_error);
+
+	if (r >= 0)
+		r = check_peer(connection->fd, connection->path, ret_error);
+	if (r >= 0)
+		r = hello(connection, program, deadline, ret_error);
 	return r;
 }
 
@@ -221,11 +247,17 @@ int trials_connect(struct trials_connection **ret_connection, const char *socket
 	connection->path = path;
 	connection->queue_end = &connection->queue;
 	frame_reader_init(&connection->reader);
-	r = open_socket(path, deadline, &connection->fd, ret_error);
-	if (r >= 0)
-		r = check_peer(connection->fd, path, ret_error);
-	if (r >= 0)
-		r = hello(connection, program, deadline, ret_error);
+	r = meet(connection, program, deadline, ret_error);
+	if (r == -ECONNRESET) {
+		/* Met at the moment of its end: the next one, if there is one, is to be had at once. */
+		nanosleep(&(const struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
+		close(connection->fd);
+		connection->fd = -1;
+		connection->broken = 0;
+		frame_reader_done(&connection->reader);
+		frame_reader_init(&connection->reader);
+		r = meet(connection, program, deadline, ret_error);
+	}
 	if (r < 0) {
 		trials_disconnect(connection);
 		return r;

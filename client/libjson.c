@@ -172,6 +172,38 @@ char *json_line(const json_t *value)
 
 static json_t *from_object(const msgpack_object *object);
 
+/*
+ * Microseconds are what clocks here tell; the digits of a double behind them are noise. Durations
+ * stay written as fractions, so that a reader with types finds one type under one name; any other
+ * number that is whole is written as one.
+ */
+static json_t *from_float(double value, bool duration)
+{
+	if (!isfinite(value))
+		return json_null();
+	if (fabs(value) < 1e9)
+		value = round(value * 1e6) / 1e6;
+	if (!duration && fabs(value) < 9e15 && trunc(value) == value)
+		return json_integer((json_int_t)value);
+	return json_real(value);
+}
+
+static bool is_float(const msgpack_object *object)
+{
+	return object->type == MSGPACK_OBJECT_FLOAT32 || object->type == MSGPACK_OBJECT_FLOAT64;
+}
+
+static json_t *from_value(const char *name, const msgpack_object *object)
+{
+	static const char end[] = "_seconds";
+	size_t length = strlen(name);
+
+	if (is_float(object) && length >= strlen(end) &&
+	    strcmp(name + length - strlen(end), end) == 0)
+		return from_float(object->via.f64, true);
+	return from_object(object);
+}
+
 static json_t *from_map(const msgpack_object_map *map)
 {
 	json_t *object = json_object();
@@ -187,7 +219,8 @@ static json_t *from_map(const msgpack_object_map *map)
 		/* A key that is not text cannot be said in JSON. */
 		if (!utf8_valid(name, key->via.str.size))
 			continue;
-		if (json_object_set_new_nocheck(object, name, from_object(&map->ptr[i].val)) < 0) {
+		if (json_object_set_new_nocheck(object, name, from_value(name, &map->ptr[i].val)) <
+		    0) {
 			json_decref(object);
 			return NULL;
 		}
@@ -222,7 +255,7 @@ static json_t *from_object(const msgpack_object *object)
 		return json_integer(object->via.i64);
 	case MSGPACK_OBJECT_FLOAT32:
 	case MSGPACK_OBJECT_FLOAT64:
-		return isfinite(object->via.f64) ? json_real(object->via.f64) : json_null();
+		return from_float(object->via.f64, false);
 	case MSGPACK_OBJECT_STR:
 		return json_from_bytes(object->via.str.ptr, object->via.str.size);
 	case MSGPACK_OBJECT_BIN:

@@ -285,6 +285,21 @@ bool arguments_given(const struct arguments *arguments, const char *name)
 	return arguments_value(arguments, name) != NULL;
 }
 
+bool arguments_name_repeated(const struct arguments *arguments, size_t index)
+{
+	const struct given *given = &arguments->given[index];
+	size_t length = strcspn(given->value, "=");
+
+	for (size_t i = 0; i < index; i++) {
+		const struct given *before = &arguments->given[i];
+
+		if (before->option == given->option && strcspn(before->value, "=") == length &&
+		    memcmp(before->value, given->value, length) == 0)
+			return true;
+	}
+	return false;
+}
+
 int parse_unsigned(const char *text, uint64_t max, uint64_t *ret_value)
 {
 	uint64_t value = 0;

@@ -59,6 +59,9 @@ void arguments_done(struct arguments *arguments);
 const char *arguments_value(const struct arguments *arguments, const char *name);
 bool arguments_given(const struct arguments *arguments, const char *name);
 
+/* Whether the NAME of this NAME=VALUE was given to the same option before. */
+bool arguments_name_repeated(const struct arguments *arguments, size_t index);
+
 /* Whole string, decimal, at most max. -EINVAL, -ERANGE. */
 int parse_unsigned(const char *text, uint64_t max, uint64_t *ret_value);
 

@@ -73,8 +73,8 @@ char *origins_rewrite(const struct origins *origins, const char *message)
 	while (*at) {
 		bool start = at == message || at[-1] == ' ';
 		size_t length = 0;
-		const struct origin *origin =
-			start ? find(origins, at, at == message, &length) : NULL;
+		const struct origin *origin = start ? find(origins, at, at == message, &length)
+						    : NULL;
 
 		if (origin) {
 			fputs(origin->option, file);

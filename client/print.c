@@ -19,7 +19,12 @@ struct table {
 	size_t count;
 	size_t capacity;
 	struct row *rows; /* the first holds the titles */
+	size_t spare[4];
+	size_t spare_count;
 };
+
+/* Room of the last column: below the first, spare columns go; below the second, it is not cut. */
+enum { ROOM_WANTED = 16, ROOM_LEAST = 4 };
 
 bool colours_wanted(FILE *file)
 {
@@ -106,18 +111,25 @@ void table_add(struct table *table, const char *const *cells, const enum tone *t
 	table->rows[table->count++] = row;
 }
 
-static void print_row(const struct table *table, const struct row *row, const size_t *widths,
-		      FILE *file, bool colours, size_t width)
+void table_may_leave_out(struct table *table, const size_t *columns, size_t count)
 {
-	size_t used = 0;
+	for (size_t i = 0; i < count && table->spare_count < 4; i++)
+		table->spare[table->spare_count++] = columns[i];
+}
 
+/* widths: 0 for a column that is left out. room: of the last column, 0 for any. */
+static void print_row(const struct table *table, const struct row *row, const size_t *widths,
+		      FILE *file, bool colours, size_t room)
+{
 	for (size_t column = 0; column < table->columns; column++) {
 		const char *cell = row->cells[column];
 		bool last = column + 1 == table->columns;
 		char *cut = NULL;
 
-		if (last && width > used + 1 && display_width(cell) > width - used) {
-			size_t fits = display_fit(cell, width - used - 1);
+		if (!widths[column])
+			continue;
+		if (last && room && display_width(cell) > room) {
+			size_t fits = display_fit(cell, room - 1);
 
 			if (asprintf(&cut, "%.*s…", (int)fits, cell) < 0)
 				cut = NULL;
@@ -128,16 +140,30 @@ static void print_row(const struct table *table, const struct row *row, const si
 			size_t padding = widths[column] - display_width(cell) + 2;
 
 			fprintf(file, "%*s", (int)padding, "");
-			used += widths[column] + 2;
 		}
 		free(cut);
 	}
 	fputc('\n', file);
 }
 
+/* Sets widths of columns to 0 until the last one has room, and says how much that is. */
+static size_t leave_out(const struct table *table, size_t *widths, size_t width)
+{
+	size_t used = 0;
+
+	for (size_t column = 0; column + 1 < table->columns; column++)
+		used += widths[column] + 2;
+	for (size_t i = 0; i < table->spare_count && width < used + ROOM_WANTED; i++) {
+		used -= widths[table->spare[i]] + 2;
+		widths[table->spare[i]] = 0;
+	}
+	return width > used + ROOM_LEAST ? width - used : ROOM_LEAST;
+}
+
 void table_print(const struct table *table, FILE *file, bool colours, size_t width)
 {
 	size_t *widths = need_memory(calloc(table->columns, sizeof(*widths)));
+	size_t room;
 
 	for (size_t i = 0; i < table->count; i++) {
 		for (size_t column = 0; column < table->columns; column++) {
@@ -147,8 +173,9 @@ void table_print(const struct table *table, FILE *file, bool colours, size_t wid
 				widths[column] = cell;
 		}
 	}
+	room = width ? leave_out(table, widths, width) : 0;
 	for (size_t i = 0; i < table->count; i++)
-		print_row(table, &table->rows[i], widths, file, colours, width);
+		print_row(table, &table->rows[i], widths, file, colours, room);
 	free(widths);
 }
 

@@ -27,6 +27,11 @@ struct table *table_new(const char *const *titles, size_t columns);
 struct table *table_free(struct table *table);
 /* Copies the cells. tones may be NULL. */
 void table_add(struct table *table, const char *const *cells, const enum tone *tones);
+/*
+ * Columns that a terminal which is too narrow does without, the first of them first, as long as
+ * the last column has less than 16 characters' room. At most 4.
+ */
+void table_may_leave_out(struct table *table, const size_t *columns, size_t count);
 /* width 0: no terminal, nothing is cut. */
 void table_print(const struct table *table, FILE *file, bool colours, size_t width);
 

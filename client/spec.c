@@ -42,9 +42,9 @@ const struct option spec_options[] = {
 	{"network", 0, "NETWORK", PROTOCOL_NETWORKS(WORD_), COMPLETE_NOTHING, false,
 	 "none (default), or host, which the outcome tells"},
 	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false,
-	 "its standard input, then end-of-file"},
+	 "its standard input, then end-of-file (default: nothing; ours is not passed on)"},
 	{"prompt-file", 0, "FILE", NULL, COMPLETE_FILE, false,
-	 "the same from a file; - reads standard input"},
+	 "the same from a file of at most 20 MiB; - reads our standard input, 256 KiB"},
 	{"wall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time, suspend excluded"},
 	{"grace", 0, "TIME", NULL, COMPLETE_NOTHING, false, "from TERM to the end (default 10s)"},
 	{"memory", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "most memory, tmpfs included"},
@@ -88,26 +88,28 @@ static const struct reader {
 	enum reading reading;
 	const char *group; /* the inner map the key stands in, or NULL */
 	const char *key;
+	/* What trialsd takes (of a time: more than 0). The decoder knows the most. */
+	uint64_t least;
 } readers[] = {
-	{"share-repository", READ_FLAG, NULL, "share_repository"},
-	{"cwd", READ_PATH, NULL, "cwd"},
-	{"role", READ_TEXT, NULL, "role"},
-	{"build", READ_PATH, NULL, "build"},
-	{"skills", READ_PATH, NULL, "skills"},
-	{"env", READ_PAIR, "environment", NULL},
-	{"network", READ_TEXT, NULL, "network"},
-	{"wall", READ_TIME, "limits", "wall_seconds"},
-	{"grace", READ_TIME, NULL, "grace_seconds"},
-	{"memory", READ_SIZE, "limits", "memory"},
-	{"swap", READ_SIZE, "limits", "swap"},
-	{"tasks", READ_COUNT, "limits", "tasks"},
-	{"cpu", READ_PERCENT, "limits", "cpu"},
-	{"tmp", READ_SIZE, "limits", "tmp"},
-	{"home", READ_SIZE, "limits", "home"},
-	{"output", READ_SIZE, "limits", "output"},
-	{"label", READ_PAIR, "labels", NULL},
-	{"key", READ_TEXT, NULL, "key"},
-	{"priority", READ_INTEGER, NULL, "priority"},
+	{"share-repository", READ_FLAG, NULL, "share_repository", 0},
+	{"cwd", READ_PATH, NULL, "cwd", 0},
+	{"role", READ_TEXT, NULL, "role", 0},
+	{"build", READ_PATH, NULL, "build", 0},
+	{"skills", READ_PATH, NULL, "skills", 0},
+	{"env", READ_PAIR, "environment", NULL, 0},
+	{"network", READ_TEXT, NULL, "network", 0},
+	{"wall", READ_TIME, "limits", "wall_seconds", 1},
+	{"grace", READ_TIME, NULL, "grace_seconds", 0},
+	{"memory", READ_SIZE, "limits", "memory", LIMIT_MEMORY_BYTES_MIN},
+	{"swap", READ_SIZE, "limits", "swap", 0},
+	{"tasks", READ_COUNT, "limits", "tasks", 1},
+	{"cpu", READ_PERCENT, "limits", "cpu", 1},
+	{"tmp", READ_SIZE, "limits", "tmp", LIMIT_TMPFS_BYTES_MIN},
+	{"home", READ_SIZE, "limits", "home", LIMIT_TMPFS_BYTES_MIN},
+	{"output", READ_SIZE, "limits", "output", LIMIT_OUTPUT_BYTES_MIN},
+	{"label", READ_PAIR, "labels", NULL, 0},
+	{"key", READ_TEXT, NULL, "key", 0},
+	{"priority", READ_INTEGER, NULL, "priority", 0},
 };
 
 /* The inner map or list of that name, made when it is not there. NULL: it is something else. */
@@ -135,7 +137,7 @@ static int bad_number(struct trials_error *ret_error, const struct option *optio
 		const char *takes;
 	} examples[] = {
 		{"SIZE", "a size like 4G, 512M or a number of bytes, at most 1024T"},
-		{"TIME", "a time like 90, 90s, 1.5h or \"2h 30min\", at most 365d"},
+		{"TIME", "a time like 90, 90s, 1.5h or \"2h 30min\""},
 		{"PERCENT", "a percentage like 50% or 400%"},
 		{"N", "a whole number"},
 	};
@@ -144,8 +146,27 @@ static int bad_number(struct trials_error *ret_error, const struct option *optio
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
 		if (strcmp(examples[i].argument, option->argument) == 0)
 			takes = examples[i].takes;
-	return usage_error(ret_error, NULL, "--%s takes %s; \"%s\" is %s", option->name, takes,
-			   value, number == -ERANGE ? "too large" : "not that");
+	return usage_error(ret_error,
+			   strcmp(value, "infinity") == 0
+				   ? "to lift a default for every launch: trialsd.conf(5)"
+				   : NULL,
+			   "--%s takes %s; \"%s\" is %s", option->name, takes, value,
+			   number == -ERANGE ? "too large" : "not that");
+}
+
+static int check_least(const struct reader *reader, const char *value, uint64_t number,
+		       struct trials_error *ret_error)
+{
+	char least[32];
+
+	if (number >= reader->least)
+		return 0;
+	if (reader->reading == READ_SIZE)
+		quantity_format_size(reader->least, least, sizeof(least));
+	else
+		snprintf(least, sizeof(least), "%llu", (unsigned long long)reader->least);
+	return usage_error(ret_error, NULL, "--%s: %s is too small: at least %s", reader->option,
+			   value, least);
 }
 
 static int read_integer(const char *text, uint64_t max, int64_t *ret_value)
@@ -201,6 +222,12 @@ static int read_value(const struct reader *reader, const struct option *option, 
 	}
 	if (r < 0)
 		return bad_number(ret_error, option, value, r);
+	if (reader->reading == READ_TIME && reader->least && !(seconds > 0))
+		return usage_error(ret_error, NULL, "--%s: must be more than 0", option->name);
+	if (reader->reading != READ_TIME && reader->reading != READ_INTEGER)
+		r = check_least(reader, value, whole, ret_error);
+	if (r < 0)
+		return r;
 	*ret_value = need_memory(reader->reading == READ_TIME ? json_real(seconds)
 							      : json_integer((json_int_t)whole));
 	return 0;
@@ -382,17 +409,74 @@ static int set_prompt(struct context *context, const struct arguments *arguments
 	return 0;
 }
 
-static int fill(struct context *context, const struct arguments *arguments, json_t *launch)
+/* Which fields this option has set, as trialsd names them when it refuses one. */
+static void note_origins(struct origins *origins, const json_t *launch, const struct given *given)
+{
+	const char *name = given->option->name;
+	char option[256], field[256];
+
+	snprintf(option, sizeof(option), "--%s", name);
+	if (strcmp(name, "repository") == 0) {
+		origins_add(origins, "repository", option);
+		origins_add(origins, "repository_mode", option);
+	} else if (strcmp(name, "prompt") == 0 || strcmp(name, "prompt-file") == 0) {
+		origins_add(origins, "prompt", option);
+		origins_add(origins, "prompt_file", option);
+	} else if (strcmp(name, "bind") == 0) {
+		snprintf(field, sizeof(field), "binds[%zu]",
+			 json_array_size(json_object_get(launch, "binds")) - 1);
+		snprintf(option, sizeof(option), "--bind %s", given->value);
+		origins_add(origins, field, option);
+		origins_add(origins, "binds", "--bind");
+	}
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		const struct reader *reader = &readers[i];
+		int length = (int)strcspn(given->value, "=");
+
+		if (strcmp(reader->option, name) != 0)
+			continue;
+		if (reader->reading == READ_PAIR) {
+			origins_add(origins, reader->group, option);
+			snprintf(field, sizeof(field), "%s.%.*s", reader->group, length,
+				 given->value);
+			snprintf(option, sizeof(option), "--%s %.*s", name, length, given->value);
+		} else {
+			snprintf(field, sizeof(field), "%s%s%s", reader->group ? reader->group : "",
+				 reader->group ? "." : "", reader->key);
+		}
+		origins_add(origins, field, option);
+	}
+}
+
+static int set_options(struct context *context, const struct arguments *arguments, json_t *launch)
 {
 	struct trials_error error;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < arguments->given_count; i++) {
+		const struct given *given = &arguments->given[i];
+
+		r = set_option(launch, given, &error);
+		/* Of a variable the last counts, as in a shell; a label is data, and one would be lost. */
+		if (r >= 0 && strcmp(given->option->name, "label") == 0 &&
+		    arguments_name_repeated(arguments, i))
+			r = usage_error(&error, NULL, "--label: the name of \"%s\" is given twice",
+					given->value);
+		if (r >= 0)
+			note_origins(&context->origins, launch, given);
+	}
+	return r < 0 ? context_fail(context, r, &error) : 0;
+}
+
+static int fill(struct context *context, const struct arguments *arguments, json_t *launch)
+{
+	const char *key;
 	json_t *command;
 	int r;
 
-	for (size_t i = 0; i < arguments->given_count; i++) {
-		r = set_option(launch, &arguments->given[i], &error);
-		if (r < 0)
-			return context_fail(context, r, &error);
-	}
+	r = set_options(context, arguments, launch);
+	if (r)
+		return r;
 	r = set_prompt(context, arguments, launch);
 	if (r)
 		return r;
@@ -401,13 +485,36 @@ static int fill(struct context *context, const struct arguments *arguments, json
 		for (size_t i = 0; i < arguments->operand_count; i++)
 			json_array_append_new(command, bytes_value(arguments->operands[i]));
 		json_object_set_new(launch, "command", command);
+		origins_add(&context->origins, "command", "COMMAND");
 	}
 	if (!json_object_get(launch, "command"))
 		return context_refuse(context, EXIT_USED_WRONG, "trialctl help launch",
 				      "COMMAND is missing: what is the Trial to run?");
+	/* A script's variable that is not set must not become a launch that repeats itself. */
+	key = json_text(launch, "key");
+	if (key && !*key)
+		return context_refuse(
+			context, EXIT_USED_WRONG,
+			"is a variable not set? a launch without a key has none at all",
+			"key: it is empty, which would protect against nothing");
 	if (json_flag(launch, "share_repository") && !json_object_get(launch, "repository"))
 		context_warn(context, "--share-repository has no effect without --repository");
 	return 0;
+}
+
+/* trialsd would refuse it as well; but a file that cannot be read is no matter of its. */
+static int check_prompt_file(const struct context *context, const json_t *launch)
+{
+	const json_t *value = json_object_get(launch, "prompt_file");
+	char *path;
+	size_t size;
+	int r;
+
+	if (!value || json_to_bytes(value, &path, &size) < 0)
+		return 0;
+	r = input_check(context, "prompt_file", path, PROMPT_FILE_BYTES_MAX);
+	free(path);
+	return r;
 }
 
 int spec_make(struct context *context, const struct arguments *arguments, json_t **ret_launch)
@@ -432,6 +539,11 @@ int spec_make(struct context *context, const struct arguments *arguments, json_t
 			*ret_launch = need_memory(json_from_message(checked));
 			trials_message_free(checked);
 		}
+	}
+	if (!r && !arguments_given(arguments, "print-spec")) {
+		r = check_prompt_file(context, *ret_launch);
+		if (r)
+			json_decref(*ret_launch);
 	}
 	json_decref(launch);
 	return r;

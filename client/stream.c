@@ -42,8 +42,9 @@ static int write_chunk(struct stream_writer *writer, const struct trials_message
 	size_t size;
 	int r;
 
-	if (trials_get_bytes(event, "data", &bytes, &size) < 0)
+	if (trials_get_bytes(event, "data", &bytes, &size) < 0 || size == 0)
 		return 0;
+	writer->inside_line = ((const char *)bytes)[size - 1] != '\n';
 	if (writer->escape)
 		r = neutralise_stream(&writer->neutraliser, bytes, size, writer->file);
 	else

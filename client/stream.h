@@ -16,6 +16,7 @@ struct stream_writer {
 	const char *stream; /* "stdout" or "stderr" */
 	FILE *file;
 	bool escape;
+	bool inside_line; /* the last byte written did not end one */
 	struct neutraliser neutraliser;
 };
 

@@ -96,13 +96,20 @@ char *trial_line(const json_t *trial)
 	return need_memory(line);
 }
 
+bool trial_delivered(const json_t *trial)
+{
+	const char *outcome = json_text(trial, "outcome");
+
+	return outcome && strcmp(outcome, "delivered") == 0;
+}
+
 void trial_report(const struct context *context, const json_t *trial)
 {
 	static const char *const keys[] = {"cause", "message", "hint"};
 	const char *outcome = json_text(trial, "outcome");
 	char *line;
 
-	if (outcome && strcmp(outcome, "delivered") == 0)
+	if (context->json || trial_delivered(trial))
 		return;
 	line = trial_line(trial);
 	print_toned(stderr, context->error_colours, tone_of_word(outcome), line);
@@ -117,6 +124,13 @@ void trial_report(const struct context *context, const json_t *trial)
 	}
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+
+	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
 static void format_limit(const char *name, double value, char *buffer, size_t size)
 {
 	static const char *const bytes[] = {"memory", "swap", "tmp", "home", "output"};
@@ -127,7 +141,7 @@ static void format_limit(const char *name, double value, char *buffer, size_t si
 			return;
 		}
 	}
-	if (strstr(name, "_seconds"))
+	if (ends_with(name, "_seconds"))
 		quantity_format_time(value, buffer, size);
 	else if (strcmp(name, "cpu") == 0)
 		snprintf(buffer, size, "%.0f%%", value);
@@ -154,6 +168,9 @@ static void print_limits(const struct context *context, const json_t *limits)
 		char value[64];
 
 		format_limit(name, json_float(limit, "asked", 0), value, sizeof(value));
+		/* Named as the option that sets it. */
+		if (ends_with(name, "_seconds"))
+			name[strlen(name) - strlen("_seconds")] = 0;
 		table_add(table,
 			  (const char *const[]){name, value, enforced ? "yes" : "no",
 						json_flag(limit, "by_default") ? "default"
@@ -194,29 +211,41 @@ static void print_logs(const struct context *context, const json_t *logs)
 	table_free(table);
 }
 
-/* Facts that are true, by name: "own_user, own_mount, …", and what is missing after them. */
-static void print_boundary(const json_t *boundary)
+/* The namespaces that are the Trial's own, or those that are not. Says whether there were any. */
+static bool print_namespaces(const json_t *boundary, bool own, const char *title)
 {
 	const char *key;
 	json_t *value;
-	bool first = true;
+	bool any = false;
+
+	json_object_foreach((json_t *)boundary, key, value)
+	{
+		if (strncmp(key, "own_", 4) != 0 || json_is_true(value) != own)
+			continue;
+		printf("%s%s", any ? ", " : title, key + 4);
+		any = true;
+	}
+	return any;
+}
+
+/* What trials-init saw from inside. */
+static void print_boundary(const json_t *boundary)
+{
+	int64_t capabilities = json_whole(boundary, "capabilities", 0);
+	bool any;
 
 	if (!json_object_size(boundary))
 		return;
 	printf("boundary:         ");
-	json_object_foreach((json_t *)boundary, key, value)
-	{
-		const char *name = strncmp(key, "own_", 4) == 0 ? key + 4 : key;
-
-		if (json_is_integer(value))
-			printf("%s%s %lld", first ? "" : ", ", name,
-			       (long long)json_integer_value(value));
-		else
-			printf("%s%s%s", first ? "" : ", ", json_is_true(value) ? "" : "NOT ",
-			       name);
-		first = false;
-	}
-	putchar('\n');
+	any = print_namespaces(boundary, true, "its own ");
+	any |= print_namespaces(boundary, false, any ? "; the host's " : "the host's ");
+	printf("%s%s privileges can be gained; %s filter of system calls; ", any ? "; " : "",
+	       json_flag(boundary, "no_new_privileges") ? "no" : "NEW",
+	       json_flag(boundary, "seccomp") ? "a" : "NO");
+	if (capabilities)
+		printf("%lld CAPABILITIES\n", (long long)capabilities);
+	else
+		puts("no capabilities");
 }
 
 static void print_command(const json_t *trial)
@@ -244,6 +273,9 @@ static void print_counters(const json_t *trial)
 	field_time(trial, "submitted_at", "submitted");
 	field_time(trial, "started_at", "started");
 	field_time(trial, "ended_at", "ended");
+	/* Of one that never started there is nothing to count, and zeroes would look counted. */
+	if (!json_object_get(trial, "started_at"))
+		return;
 	field_seconds(trial, "wall_seconds", "wall time");
 	field_seconds(trial, "boot_seconds", "with suspend");
 	field_seconds(trial, "cpu_seconds", "cpu time");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "context.h"
 
@@ -13,9 +14,11 @@ char *trial_end(const json_t *trial);
 /* "Trial 12: failed, exit code 3, 1.5s", neutralised. The caller's to free(). */
 char *trial_line(const json_t *trial);
 
+bool trial_delivered(const json_t *trial);
+
 /*
  * On stderr, for every outcome but delivered: the outcome, and cause, message and hint where
- * there are any. Nothing for delivered.
+ * there are any. Nothing for delivered, and nothing with --json, where the object says it.
  */
 void trial_report(const struct context *context, const json_t *trial);
 

@@ -69,6 +69,12 @@ static int run_words(const char *const *words)
 		r = context_fail(&context, r, &error);
 	else
 		r = run_command(&context, command, &arguments);
+	/* A command that returned EXIT_OUTPUT has said so. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && r != EXIT_OUTPUT) {
+		context_refuse(&context, EXIT_OUTPUT, NULL, "cannot write to standard output: %s",
+			       strerror(errno));
+		r = r ? r : EXIT_OUTPUT;
+	}
 	context_done(&context);
 	arguments_done(&arguments);
 	return r;
@@ -76,17 +82,10 @@ static int run_words(const char *const *words)
 
 int main(int argc, char **argv)
 {
-	int r;
-
 	/* Widths of characters; what is shown is UTF-8 whatever the user's own locale. */
 	if (!setlocale(LC_CTYPE, "C.UTF-8"))
 		setlocale(LC_CTYPE, "");
 	/* What several processes say on one terminal stays whole lines. */
 	setvbuf(stderr, NULL, _IOLBF, BUFSIZ);
-	r = run_words(argc > 0 ? (const char *const *)argv + 1 : (const char *const[]){NULL});
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fprintf(stderr, "trialctl: cannot write to standard output: %s\n", strerror(errno));
-		return r ? r : EXIT_OUTPUT;
-	}
-	return r;
+	return run_words(argc > 0 ? (const char *const *)argv + 1 : (const char *const[]){NULL});
 }

@@ -59,20 +59,25 @@ static int read_number(const char **text, struct number *ret_number)
 	return 0;
 }
 
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* The power of 1024 of a prefix letter, 0 for none; moves *text past "G", "GB", "GiB" or "B". */
 static unsigned int read_size_unit(const char **text)
 {
-	static const char prefixes[] = "KMGTP";
-	const char *prefix = **text ? strchr(prefixes, **text) : NULL;
+	static const char prefixes[] = "kmgtp";
+	const char *prefix = **text ? strchr(prefixes, lower(**text)) : NULL;
 	unsigned int power = 0;
 
 	if (prefix) {
 		power = (unsigned int)(prefix - prefixes) + 1;
 		(*text)++;
-		if ((*text)[0] == 'i' && (*text)[1] == 'B')
+		if (lower((*text)[0]) == 'i' && lower((*text)[1]) == 'b')
 			(*text)++;
 	}
-	if (**text == 'B')
+	if (lower(**text) == 'b')
 		(*text)++;
 	return power;
 }

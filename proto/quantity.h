@@ -10,7 +10,10 @@
  * protocol's LIMIT_BYTES_MAX / SECONDS_MAX.
  */
 
-/* "4G", "512M", "64K", "1048576", "1T": powers of 1024; a trailing B or iB is allowed. */
+/*
+ * "4G", "512m", "64K", "1048576", "1T": powers of 1024; a trailing B or iB is allowed. Upper and
+ * lower case mean the same.
+ */
 int quantity_size(const char *text, uint64_t *ret_bytes);
 
 /* "90", "90s", "1.5h", "2h 30min", "500ms", "1d": seconds when there is no unit. */

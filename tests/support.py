@@ -201,6 +201,8 @@ class Daemon:
             notify.close()
 
     def text(self):
+        if not os.path.exists(self.log):
+            return ""  # never started
         with open(self.log, errors="replace") as file:
             return file.read()
 

@@ -26,9 +26,8 @@ struct doctor {
 	bool helpers; /* both are there */
 	struct host_facts facts;
 	struct manager_facts manager;
-	struct trial trial;    /* the launch; made by the first check that asks */
-	bool user_namespace;   /* one can be made step by step */
-	bool steps_meaningful; /* the user namespace was tried */
+	struct trial trial;  /* the launch; made by the first check that asks */
+	bool user_namespace; /* one can be made, tried alone */
 };
 
 /* Fill the current finding. Text of others may hold any bytes: it is made printable here. */
@@ -78,7 +77,7 @@ void check_limits(struct doctor *doctor);
 int report_write(int fd, enum doctor_form form, const struct doctor_reply *reply);
 
 /* Hands all that a Trial's limits need to every user manager, from its next start on. */
-#define DELEGATE_COMMAND                                                                           \
-	"sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu "   \
+#define DELEGATE_COMMAND                                                                             \
+	"sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu "     \
 	"cpuset io memory pids\\n' | sudo tee /etc/systemd/system/user@.service.d/delegate.conf && " \
 	"sudo systemctl daemon-reload"

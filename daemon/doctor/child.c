@@ -93,6 +93,8 @@ static void child_judge(DoctorChild *child)
 	int r;
 
 	r = message_parse(&message, child->report, child->size);
+	/* The message is a copy; whoever is answered may ask again, and a new run begins. */
+	free(steal(&child->report));
 	if (r == 0)
 		r = message_decode(message, message_root(message), &doctor_reply_type,
 				   UNKNOWN_KEYS_IGNORED, &reply, &error);

@@ -166,11 +166,11 @@ static int lock_holder(const char *folder, long *ret_pid)
 		long pid;
 
 		/* The device is the layer below where the filesystem is an overlay. */
-		held = sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %x:%x:%llu", &pid,
-			      &major_number, &minor_number, &inode) == 4 &&
+		held = sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %x:%x:%llu", &pid, &major_number,
+			      &minor_number, &inode) == 4 &&
 		       inode == st.st_ino &&
-		       (major(st.st_dev) == 0 || (major_number == major(st.st_dev) &&
-						  minor_number == minor(st.st_dev)));
+		       (major(st.st_dev) == 0 ||
+			(major_number == major(st.st_dev) && minor_number == minor(st.st_dev)));
 		if (held)
 			*ret_pid = pid;
 	}

@@ -76,14 +76,10 @@ int guard_new(Guard **ret_guard, const struct guard_options *options)
 {
 	Guard *guard = calloc(1, sizeof(*guard));
 	const char *const arguments[] = {
-		"--state",
-		options->state_folder,
-		"--runtime",
-		options->runtime_folder,
-		"--backend",
-		backend_name((int)options->backend),
-		"--config",
-		options->config_file,
+		"--state",   options->state_folder,
+		"--runtime", options->runtime_folder,
+		"--backend", backend_name((int)options->backend),
+		"--config",  options->config_file,
 	};
 	const struct doctor_child_options child = {
 		.loop = options->loop,

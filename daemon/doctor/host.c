@@ -220,8 +220,8 @@ void host_facts_read(struct host_facts *ret_facts, const char *root, const char 
 {
 	*ret_facts = (struct host_facts){
 		.max_user_namespaces = read_switch(root, "/proc/sys/user/max_user_namespaces"),
-		.unprivileged_userns_clone =
-			read_switch(root, "/proc/sys/kernel/unprivileged_userns_clone"),
+		.unprivileged_userns_clone = read_switch(
+			root, "/proc/sys/kernel/unprivileged_userns_clone"),
 		.apparmor_restricts_userns = read_switch(
 			root, "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"),
 	};

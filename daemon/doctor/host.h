@@ -29,8 +29,8 @@ enum apparmor_profile {
 };
 
 struct host_facts {
-	long max_user_namespaces;	 /* -1: there is no such switch, as below */
-	long unprivileged_userns_clone;	 /* Debian's older one */
+	long max_user_namespaces;	/* -1: there is no such switch, as below */
+	long unprivileged_userns_clone; /* Debian's older one */
 	long apparmor_restricts_userns; /* Ubuntu's */
 	enum apparmor_profile profile;
 	char profile_file[256]; /* unless it is absent */

@@ -56,7 +56,8 @@ static void say_lack(struct doctor *doctor, enum check_state state, const char *
 		      doctor->facts.container == CONTAINER_NONE ? "this system"
 								: doctor->facts.container_name,
 		      facts->folder);
-		mend(doctor, "trialsd --backend none, or Backend=none in trialsd.conf: without scopes and limits");
+		mend(doctor,
+		     "trialsd --backend none, or Backend=none in trialsd.conf: without scopes and limits");
 		break;
 	case MANAGER_WRONG_USER:
 		found(doctor, state,
@@ -66,15 +67,15 @@ static void say_lack(struct doctor *doctor, enum check_state state, const char *
 		if (facts->own_exists)
 			mend(doctor, "export XDG_RUNTIME_DIR=/run/user/%u", uid);
 		else
-			mend(doctor, "sudo loginctl enable-linger %s; export "
-				     "XDG_RUNTIME_DIR=/run/user/%u",
+			mend(doctor,
+			     "sudo loginctl enable-linger %s; export "
+			     "XDG_RUNTIME_DIR=/run/user/%u",
 			     user, uid);
 		break;
 	case MANAGER_NO_LINGERING:
 		if (facts->lingers) {
-			found(doctor, state,
-			      "no user manager: %s lingers, and yet there is no %s", user,
-			      facts->folder);
+			found(doctor, state, "no user manager: %s lingers, and yet there is no %s",
+			      user, facts->folder);
 			mend(doctor, "sudo systemctl start user@%u.service", uid);
 			break;
 		}
@@ -282,12 +283,13 @@ void check_apparmor(struct doctor *doctor)
 	} else if (facts->apparmor_restricts_userns == 0) {
 		found(doctor, CHECK_ok, "user namespaces are not restricted");
 	} else if (trial->delivered) {
-		found(doctor, CHECK_ok, "user namespaces are restricted, and not those of bwrap%s%s",
+		found(doctor, CHECK_ok,
+		      "user namespaces are restricted, and not those of bwrap%s%s",
 		      facts->profile == PROFILE_ABSENT ? "" : ", by the profile ",
 		      facts->profile_file);
 	} else if (facts->profile == PROFILE_ABSENT) {
-		found(doctor, CHECK_failed, RESTRICTED ", and no profile allows them to %s" OR_SYSCTL,
-		      path);
+		found(doctor, CHECK_failed,
+		      RESTRICTED ", and no profile allows them to %s" OR_SYSCTL, path);
 		mend_profile(doctor);
 	} else if (facts->profile == PROFILE_OTHER_PATH) {
 		found(doctor, CHECK_failed,
@@ -299,8 +301,9 @@ void check_apparmor(struct doctor *doctor)
 		      RESTRICTED ", and the profile %s lets bwrap through but not what it starts "
 				 "inside" OR_SYSCTL,
 		      facts->profile_file);
-		mend(doctor, "sudo ln -sf %s /etc/apparmor.d/disable/ && sudo apparmor_parser -R %s, "
-			     "then run trialctl doctor again",
+		mend(doctor,
+		     "sudo ln -sf %s /etc/apparmor.d/disable/ && sudo apparmor_parser -R %s, "
+		     "then run trialctl doctor again",
 		     facts->profile_file, facts->profile_file);
 	} else if (looks_denied(trial)) {
 		found(doctor, CHECK_failed,

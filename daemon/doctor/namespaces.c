@@ -96,8 +96,8 @@ static struct verdict try_first_process(bool proc)
 	if (pid == 0) {
 		if (getpid() != 1)
 			_exit(255);
-		if (proc && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) <
-				    0)
+		if (proc &&
+		    mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 			_exit(errno < 255 ? errno : EIO);
 		_exit(0);
 	}
@@ -125,9 +125,12 @@ static struct verdict try_loopback(void)
 static struct verdict try_step(enum namespace_step step)
 {
 	static const int flags[STEP_COUNT] = {
-		[STEP_MOUNT] = CLONE_NEWNS,	[STEP_PID] = CLONE_NEWPID,
-		[STEP_PROC] = CLONE_NEWNS | CLONE_NEWPID, [STEP_NETWORK] = CLONE_NEWNET,
-		[STEP_IPC] = CLONE_NEWIPC,	[STEP_UTS] = CLONE_NEWUTS,
+		[STEP_MOUNT] = CLONE_NEWNS,
+		[STEP_PID] = CLONE_NEWPID,
+		[STEP_PROC] = CLONE_NEWNS | CLONE_NEWPID,
+		[STEP_NETWORK] = CLONE_NEWNET,
+		[STEP_IPC] = CLONE_NEWIPC,
+		[STEP_UTS] = CLONE_NEWUTS,
 		[STEP_CGROUP] = CLONE_NEWCGROUP,
 	};
 	struct verdict verdict;

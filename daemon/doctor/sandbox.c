@@ -12,10 +12,10 @@
 #include "doctor/namespaces.h"
 
 struct step {
-	const char *name;     /* for people */
-	const char *limit;    /* its switch below /proc/sys/user, or NULL */
-	const char *config;   /* the kernel's option */
-	size_t boundary;      /* offset in struct boundary, or SIZE_MAX */
+	const char *name;   /* for people */
+	const char *limit;  /* its switch below /proc/sys/user, or NULL */
+	const char *config; /* the kernel's option */
+	size_t boundary;    /* offset in struct boundary, or SIZE_MAX */
 };
 
 static const struct step steps[STEP_COUNT] = {
@@ -131,8 +131,8 @@ static void check_step(struct doctor *doctor, enum namespace_step number)
 		return;
 	}
 	found(doctor, CHECK_failed, "no %s can be made%s%s: %s: %s", step->name,
-	      doctor->facts.container == CONTAINER_NONE ? "" : " in ",
-	      doctor->facts.container_name, what, strerror(-r));
+	      doctor->facts.container == CONTAINER_NONE ? "" : " in ", doctor->facts.container_name,
+	      what, strerror(-r));
 	mend_step(doctor, step, r);
 }
 
@@ -229,8 +229,8 @@ void check_limits(struct doctor *doctor)
 	if (!missing[0]) {
 		found(doctor, CHECK_ok, "read back: %s", held);
 	} else if (trial->backend == BACKEND_none) {
-		found(doctor, CHECK_warning, "not in force without a user manager: %s; in force: %s",
-		      missing, held);
+		found(doctor, CHECK_warning,
+		      "not in force without a user manager: %s; in force: %s", missing, held);
 		mend(doctor, "trialsd --backend systemd");
 	} else {
 		found(doctor, CHECK_warning,

@@ -95,7 +95,9 @@ static void on_ended(void *context, const struct outcome_record *record)
 		const char *outcome = outcome_name((int)record->outcome);
 
 		fault_void(&trial->fault, CAUSE_sandbox_unavailable, "%s",
-			   record->message ? record->message : outcome ? outcome : "it failed");
+			   record->message ? record->message
+			   : outcome	   ? outcome
+					   : "it failed");
 		if (record->hint)
 			fault_hint(&trial->fault, "%s", record->hint);
 	}
@@ -149,14 +151,12 @@ static int run_plan(struct run *run, const struct trial_order *order)
 	const struct launch_request request = {
 		.has = {.limits = true},
 		.command = {.count = 1, .items = command},
-		.limits = {.has = {.wall_seconds = true,
-				   .memory = true,
-				   .tasks = true,
-				   .cpu = true},
-			   .wall_seconds = WALL_SECONDS,
-			   .memory = MEMORY_BYTES,
-			   .tasks = TASKS,
-			   .cpu = CPU_PERCENT},
+		.limits =
+			{.has = {.wall_seconds = true, .memory = true, .tasks = true, .cpu = true},
+			 .wall_seconds = WALL_SECONDS,
+			 .memory = MEMORY_BYTES,
+			 .tasks = TASKS,
+			 .cpu = CPU_PERCENT},
 	};
 	struct stat st;
 	const char *state = stat(order->state_folder, &st) == 0 ? order->state_folder : run->folder;

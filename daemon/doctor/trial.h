@@ -23,7 +23,7 @@ struct trial {
 struct trial_order {
 	const struct config *config;
 	const char *home;
-	const char *state_folder; /* need not exist */
+	const char *state_folder;   /* need not exist */
 	const char *runtime_folder; /* likewise; or NULL */
 	const char *config_folder;
 	const char *keeper;

@@ -47,14 +47,13 @@ static int minimum_check(const char *name, bool has, uint64_t value, uint64_t mi
 static int bytes_minimum_check(const char *name, bool has, uint64_t value, uint64_t minimum,
 			       struct fault *fault)
 {
-	char given[32], least[32];
+	char least[32];
 
 	if (!has || value >= minimum)
 		return 0;
-	quantity_format_size(value, given, sizeof(given));
-	quantity_format_size(minimum, least, sizeof(least));
-	return fault_set(fault, ERROR_invalid, "limits.%s: %s is too small: at least %s", name,
-			 given, least);
+	return fault_set(fault, ERROR_invalid, "limits.%s: %llu bytes is too small: at least %s",
+			 name, (unsigned long long)value,
+			 quantity_format_size(minimum, least, sizeof(least)));
 }
 
 static int limits_check(const struct plan *plan, struct fault *fault)
@@ -65,18 +64,21 @@ static int limits_check(const struct plan *plan, struct fault *fault)
 	if (limits->has.wall_seconds && !(limits->wall_seconds > 0))
 		return fault_set(fault, ERROR_invalid,
 				 "limits.wall_seconds: must be more than 0 seconds");
-	r = bytes_minimum_check("memory", limits->has.memory, limits->memory, LIMIT_MEMORY_BYTES_MIN, fault);
+	r = bytes_minimum_check("memory", limits->has.memory, limits->memory,
+				LIMIT_MEMORY_BYTES_MIN, fault);
 	if (r == 0)
 		r = minimum_check("tasks", limits->has.tasks, limits->tasks, 1, fault);
 	if (r == 0)
 		r = minimum_check("cpu", limits->has.cpu, limits->cpu, 1, fault);
 	if (r == 0)
-		r = bytes_minimum_check("tmp", limits->has.tmp, limits->tmp, LIMIT_TMPFS_BYTES_MIN, fault);
+		r = bytes_minimum_check("tmp", limits->has.tmp, limits->tmp, LIMIT_TMPFS_BYTES_MIN,
+					fault);
 	if (r == 0)
-		r = bytes_minimum_check("home", limits->has.home, limits->home, LIMIT_TMPFS_BYTES_MIN, fault);
+		r = bytes_minimum_check("home", limits->has.home, limits->home,
+					LIMIT_TMPFS_BYTES_MIN, fault);
 	if (r == 0)
 		r = bytes_minimum_check("output", limits->has.output, limits->output,
-				  LIMIT_OUTPUT_BYTES_MIN, fault);
+					LIMIT_OUTPUT_BYTES_MIN, fault);
 	return r;
 }
 

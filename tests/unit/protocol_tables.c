@@ -64,6 +64,8 @@ static const struct {
 	{"log chunk", LOG_CHUNK_BYTES_MAX, "bytes of output in one event"},
 	{"size", LIMIT_BYTES_MAX, "bytes: the largest limit of memory, swap, tmp, home, output"},
 	{"least output", LIMIT_OUTPUT_BYTES_MIN, "bytes: the smallest limit of output"},
+	{"least memory", LIMIT_MEMORY_BYTES_MIN, "bytes: the smallest limit of memory"},
+	{"least tmpfs", LIMIT_TMPFS_BYTES_MIN, "bytes: the smallest limit of tmp, and of home"},
 	{"duration", SECONDS_MAX, "seconds: the longest wall limit"},
 };
 

@@ -153,7 +153,8 @@ END_TEST
 START_TEST(apparmor_without_profile)
 {
 	give(RESTRICT, "1\n");
-	give("/etc/apparmor.d/chrome", "profile chrome /opt/chrome flags=(unconfined) {\n userns,\n}\n");
+	give("/etc/apparmor.d/chrome",
+	     "profile chrome /opt/chrome flags=(unconfined) {\n userns,\n}\n");
 	give("/etc/apparmor.d/comment", "# profile bwrap /usr/bin/bwrap {\n");
 	look(check_apparmor);
 	expect(CHECK_failed, "no profile allows them", "/etc/apparmor.d/trialsd-bwrap");
@@ -191,7 +192,7 @@ START_TEST(apparmor_for_another_bwrap)
 	give(RESTRICT, "1\n");
 	give("/etc/apparmor.d/bwrap", "profile bwrap /{usr/,}bin/bwrap flags=(unconfined) {\n"
 				      "  userns,\n}\n");
-	doctor.bwrap.path = (char *)(uintptr_t)"/opt/bubblewrap/bin/bwrap";
+	doctor.bwrap.path = (char *)(uintptr_t) "/opt/bubblewrap/bin/bwrap";
 	look(check_apparmor);
 	expect(CHECK_failed, "is for /{usr/,}bin/bwrap, not for /opt/bubblewrap/bin/bwrap",
 	       "/opt/bubblewrap/bin/bwrap");
@@ -209,8 +210,8 @@ START_TEST(apparmor_with_a_profile_that_is_not_loaded)
 	for (size_t i = 0; i < ARRAY_SIZE(patterns) - 1; i++) {
 		char text[256];
 
-		snprintf(text, sizeof(text), "profile bwrap %s flags=(unconfined) {\n  userns,\n}\n",
-			 patterns[i]);
+		snprintf(text, sizeof(text),
+			 "profile bwrap %s flags=(unconfined) {\n  userns,\n}\n", patterns[i]);
 		give("/etc/apparmor.d/bwrap", text);
 		doctor.trial.tried = true;
 		fault_void(&doctor.trial.fault, CAUSE_sandbox_unavailable,

@@ -348,15 +348,15 @@ installed = \
 
 # Programs find libtrials.so.0 through the linker's cache, which root alone can renew.
 define tell_linker
-if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ] && PATH="$$PATH:/usr/sbin:/sbin" command -v ldconfig >/dev/null; \
-then PATH="$$PATH:/usr/sbin:/sbin" ldconfig; \
+if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then PATH="$$PATH:/usr/sbin:/sbin" ldconfig || :; \
 else echo 'For programs linked with libtrials: ldconfig as root, or LD_LIBRARY_PATH=$(LIBDIR)'; fi
 endef
 
 .PHONY: install
 install: group = $(foreach file,$3,install -D -m $1 $(file) '$(DESTDIR)$2/$(notdir $(file))' &&)
 install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
-	@case '$(PREFIX)' in /*) ;; *) echo 'PREFIX must be an absolute path, not "$(PREFIX)"' >&2; exit 64 ;; esac
+	@case '$(PREFIX)' in /*) ;; *) \
+		echo 'PREFIX must be an absolute path, not "$(PREFIX)"' >&2; exit 64 ;; esac
 	@$(installed) :
 	@ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtrials.so'
 	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'

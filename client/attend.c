@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,7 +33,7 @@ enum { STREAMS = 2 };
 struct attendance {
 	struct context *context;
 	bool follow;
-	bool terminals; /* stdout and stderr both are */
+	bool joined; /* stdout and stderr are one file: a terminal, or by 2>&1 */
 	int signal_fd;
 	int last_signal;   /* INT or TERM; 0: none came */
 	time_t first_came; /* monotonic seconds */
@@ -68,11 +69,18 @@ static int watch_signals(struct attendance *attendance)
 	return 0;
 }
 
+static bool are_one_file(int fd, int other_fd)
+{
+	struct stat status, other;
+
+	return fstat(fd, &status) == 0 && fstat(other_fd, &other) == 0 &&
+	       status.st_dev == other.st_dev && status.st_ino == other.st_ino;
+}
+
 /* What we say begins a line of its own, also behind output that did not end its last one. */
 static void begin_line(struct attendance *attendance)
 {
-	/* Where both are the terminal, what came last is what the cursor stands behind. */
-	int stream = attendance->terminals ? attendance->last_stream : STREAMS - 1;
+	int stream = attendance->joined ? attendance->last_stream : STREAMS - 1;
 
 	if (attendance->writers[stream].inside_line)
 		fputc('\n', stderr);
@@ -288,7 +296,7 @@ int attend(struct context *context, json_t *launch, bool follow)
 
 	stream_writer_init(&attendance.writers[0], context, "stdout", stdout);
 	stream_writer_init(&attendance.writers[1], context, "stderr", stderr);
-	attendance.terminals = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+	attendance.joined = are_one_file(STDOUT_FILENO, STDERR_FILENO);
 	r = context_connect(context);
 	if (!r)
 		r = watch_signals(&attendance);

@@ -297,8 +297,9 @@ static int lock_take(int folder_fd, const char *folder, int *ret_fd, struct faul
 			holder[strcspn(holder, "\n")] = '\0';
 		return fault_set(ret_fault, ERROR_refused, "another trialsd%s%s serves %s",
 				 n > 0 ? ", pid " : "", holder, folder),
-		       fault_hint(ret_fault, "stop that one first, or name another folder with --state "
-					     "and --runtime");
+		       fault_hint(ret_fault,
+				  "stop that one first, or name another folder with --state "
+				  "and --runtime");
 	}
 	n = snprintf(holder, sizeof(holder), "%d\n", (int)getpid());
 	/* For the message above only; the lock is what counts. */

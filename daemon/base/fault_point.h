@@ -9,21 +9,21 @@
  *
  * X(name, "what has just happened")
  */
-#define FAULT_POINTS(X)                                                                          \
-	X(accept_checked, "a launch was found good; nothing is kept")                            \
-	X(accept_prompt, "its prompt is in the Trial's folder, and synced")                      \
-	X(accept_committed, "it is in the ledger; nobody has been told")                         \
-	X(accept_replied, "its client's reply is queued")                                        \
-	X(launch_claimed, "`starting` is in the ledger")                                         \
-	X(launch_spawned, "the keeper waits on its gate")                                        \
-	X(launch_scoped, "the keeper is in its scope, or needs none")                            \
-	X(launch_gate, "the gate is open")                                                       \
-	X(launch_running, "the keeper said `running`; the ledger does not know")                 \
-	X(launch_recorded, "`running` is in the ledger")                                         \
-	X(finish_ending, "`ending` is in the ledger")                                            \
-	X(finish_record, "the record came; the ledger does not know")                            \
-	X(finish_committed, "`ended` is in the ledger; keeper and clients do not know")          \
-	X(finish_taken, "the keeper was told to leave")                                          \
+#define FAULT_POINTS(X)                                                                            \
+	X(accept_checked, "a launch was found good; nothing is kept")                              \
+	X(accept_prompt, "its prompt is in the Trial's folder, and synced")                        \
+	X(accept_committed, "it is in the ledger; nobody has been told")                           \
+	X(accept_replied, "its client's reply is queued")                                          \
+	X(launch_claimed, "`starting` is in the ledger")                                           \
+	X(launch_spawned, "the keeper waits on its gate")                                          \
+	X(launch_scoped, "the keeper is in its scope, or needs none")                              \
+	X(launch_gate, "the gate is open")                                                         \
+	X(launch_running, "the keeper said `running`; the ledger does not know")                   \
+	X(launch_recorded, "`running` is in the ledger")                                           \
+	X(finish_ending, "`ending` is in the ledger")                                              \
+	X(finish_record, "the record came; the ledger does not know")                              \
+	X(finish_committed, "`ended` is in the ledger; keeper and clients do not know")            \
+	X(finish_taken, "the keeper was told to leave")                                            \
 	X(cancel_recorded, "a cancel was accepted; the keeper does not know")
 
 #ifdef TRIALSD_FAULT_POINTS

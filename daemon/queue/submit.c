@@ -364,6 +364,9 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 			fault_hint(&submit->fault, "%s", unavailable->hint);
 		return FAULT;
 	}
+	if (request->has.key && !request->key[0])
+		return fault_set(&submit->fault, ERROR_invalid,
+				 "key: may not be empty; leave it out to do without one");
 	if (request->has.prompt && request->has.prompt_file)
 		return fault_set(&submit->fault, ERROR_invalid,
 				 "prompt: give prompt or prompt_file, not both");

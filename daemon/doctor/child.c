@@ -8,7 +8,7 @@
 #define REPORT_BYTES_MAX (256u * 1024u)
 #define ARGUMENTS_MAX 16
 #define DOCTOR_MILLISECONDS 60000 /* then it is killed */
-#define LEAVE_MILLISECONDS 8000	  /* the same, once told to end: longer than its keeper has */
+#define LEAVE_MILLISECONDS 12000  /* the same, once told to end: longer than its keeper has */
 
 struct DoctorChild {
 	uv_loop_t *loop;

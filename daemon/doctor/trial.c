@@ -21,7 +21,8 @@
 #include "queue/start.h"
 
 #define WALL_SECONDS 15
-#define END_MILLISECONDS 18000 /* then it is canceled */
+#define END_MILLISECONDS 18000	/* then it is canceled */
+#define FORCE_MILLISECONDS 3000 /* then its keeper is given up, and killed */
 #define MEMORY_BYTES (256ull << 20)
 #define TASKS 64
 #define CPU_PERCENT 100
@@ -40,6 +41,7 @@ struct run {
 	struct text_list arguments;
 	Launcher *launcher;
 	Launch *launch;
+	bool over;  /* the launch has ended, and is about to be let go */
 	int signal; /* that told us to end */
 };
 
@@ -87,6 +89,8 @@ static void on_ended(void *context, const struct outcome_record *record)
 	struct run *run = context;
 	struct trial *trial = run->trial;
 
+	if (!run->launch) /* given up */
+		return;
 	trial->delivered = record->outcome == OUTCOME_delivered;
 	trial->has_boundary = record->has.boundary;
 	trial->boundary = record->boundary;
@@ -101,6 +105,7 @@ static void on_ended(void *context, const struct outcome_record *record)
 		if (record->hint)
 			fault_hint(&trial->fault, "%s", record->hint);
 	}
+	run->over = true;
 	/* Not from within: the launch is still at work on its own end. */
 	uv_timer_start(&run->timer, on_over, 0, 0);
 }
@@ -111,12 +116,27 @@ static const struct launch_watch watch = {
 	.ended = on_ended,
 };
 
-static void on_timer(uv_timer_t *timer)
+/* It does not even end: the keeper is stopped, or stuck. */
+static void on_stuck(uv_timer_t *timer)
 {
 	struct run *run = timer->data;
 
-	if (run->launch)
-		launch_cancel(run->launch, 0);
+	fault_void(&run->trial->fault, CAUSE_sandbox_unavailable,
+		   "a Trial of true was launched, and neither ran nor could be ended");
+	on_over(timer);
+}
+
+static void run_cancel(struct run *run)
+{
+	if (!run->launch || run->over)
+		return;
+	launch_cancel(run->launch, 0);
+	uv_timer_start(&run->timer, on_stuck, FORCE_MILLISECONDS, 0);
+}
+
+static void on_timer(uv_timer_t *timer)
+{
+	run_cancel(timer->data);
 }
 
 static void on_signal(uv_signal_t *handle, int number)
@@ -124,8 +144,7 @@ static void on_signal(uv_signal_t *handle, int number)
 	struct run *run = handle->data;
 
 	run->signal = number;
-	if (run->launch)
-		launch_cancel(run->launch, 0);
+	run_cancel(run);
 }
 
 static void on_launcher_closed(void *context)

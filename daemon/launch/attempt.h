@@ -35,6 +35,7 @@ struct Launch {
 	bool canceled; /* before the gate opened: nothing is started any more */
 	bool ended;    /* watch->ended was called */
 	bool reaped;
+	bool closing;	    /* its handles */
 	bool finished;	    /* the owner has let go */
 	bool early;	    /* ended before anything ran; told from the timer */
 	struct fault fault; /* why, when early */

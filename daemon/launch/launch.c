@@ -55,8 +55,9 @@ static void on_handle_closed(uv_handle_t *handle)
 
 static void launch_try_free(Launch *launch)
 {
-	if (!launch->finished || !launch->reaped || launch->handles < 0)
+	if (!launch->finished || !launch->reaped || launch->closing)
 		return;
+	launch->closing = true;
 	if (launch->scope_pending)
 		scope_start_abandon(&launch->scope);
 	if (launch->channel >= 0)

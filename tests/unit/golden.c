@@ -161,6 +161,13 @@ static int request_watch(msgpack_sbuffer *buffer)
 	return frame_write_request(buffer, 10, VERB_watch, &watch_request_type, &watch);
 }
 
+static int request_watch_after(msgpack_sbuffer *buffer)
+{
+	struct watch_request watch = {.has = {.after = true}, .after = 4711};
+
+	return frame_write_request(buffer, 10, VERB_watch, &watch_request_type, &watch);
+}
+
 static int request_doctor(msgpack_sbuffer *buffer)
 {
 	return frame_write_request(buffer, 13, VERB_doctor, NULL, NULL);
@@ -371,6 +378,13 @@ static int reply_watch(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 10, NULL, NULL);
 }
 
+static int reply_watch_number(msgpack_sbuffer *buffer)
+{
+	struct watch_reply watch = {.has = {.number = true}, .number = 4713};
+
+	return frame_write_reply(buffer, 10, &watch_reply_type, &watch);
+}
+
 static int reply_status(msgpack_sbuffer *buffer)
 {
 	struct status_trial trials[] = {
@@ -493,11 +507,33 @@ static int error_without_number(msgpack_sbuffer *buffer)
 
 static int event_state(msgpack_sbuffer *buffer)
 {
-	struct state_event state = {.has = {true, true},
+	struct state_event state = {.has = {.trial = true, .before = true},
 				    .trial = canceled_trial,
 				    .before = STATE_ending};
 
 	return frame_write_event(buffer, EVENT_state, 10, &state_event_type, &state);
+}
+
+/* A change of the past: the Trial is further on. */
+static int event_state_number(msgpack_sbuffer *buffer)
+{
+	struct state_event state = {
+		.has = {.trial = true, .before = true, .number = true, .at = true, .state = true},
+		.trial = delivered_trial,
+		.before = STATE_starting,
+		.number = 4712,
+		.at = SUBMITTED + SECOND / 2,
+		.state = STATE_running,
+	};
+
+	return frame_write_event(buffer, EVENT_state, 10, &state_event_type, &state);
+}
+
+static int event_caught_up(msgpack_sbuffer *buffer)
+{
+	struct caught_up_event event = {.has = {.number = true}, .number = 4713};
+
+	return frame_write_event(buffer, EVENT_caught_up, 10, &caught_up_event_type, &event);
 }
 
 static int event_log(msgpack_sbuffer *buffer)
@@ -536,6 +572,7 @@ const struct golden goldens[] = {
 	{"request-logs", &logs_request_type, request_logs},
 	{"request-logs-tail", &logs_request_type, request_logs_tail},
 	{"request-watch", &watch_request_type, request_watch},
+	{"request-watch-after", &watch_request_type, request_watch_after},
 	{"request-doctor", &doctor_request_type, request_doctor},
 	{"request-status", &status_request_type, request_status},
 	{"request-shutdown", &shutdown_request_type, request_shutdown},
@@ -548,6 +585,7 @@ const struct golden goldens[] = {
 	{"reply-cancel", &trial_view_type, reply_cancel},
 	{"reply-logs", &logs_reply_type, reply_logs},
 	{"reply-watch", &watch_reply_type, reply_watch},
+	{"reply-watch-number", &watch_reply_type, reply_watch_number},
 	{"reply-status", &status_reply_type, reply_status},
 	{"reply-doctor", &doctor_reply_type, reply_doctor},
 	{"reply-shutdown", &shutdown_reply_type, reply_shutdown},
@@ -555,6 +593,8 @@ const struct golden goldens[] = {
 	{"error-without-hint", NULL, error_without_hint},
 	{"error-without-number", NULL, error_without_number},
 	{"event-state", &state_event_type, event_state},
+	{"event-state-number", &state_event_type, event_state_number},
+	{"event-caught_up", &caught_up_event_type, event_caught_up},
 	{"event-log", &log_event_type, event_log},
 	{"event-gap", &gap_event_type, event_gap},
 	{"event-log_end", &log_end_event_type, event_log_end},

@@ -125,8 +125,8 @@ static void add_fact(struct system_facts *facts, enum plan_operation_type type,
 							 source);
 
 	ck_assert_ptr_nonnull(operation);
-	operation->data = data ? strdup(data) : NULL;
-	operation->size = data ? strlen(data) : 0;
+	if (data)
+		ck_assert_int_eq(plan_file_new(&operation->file, strdup(data), strlen(data)), 0);
 }
 
 void fixed_facts(struct system_facts *facts)
@@ -138,6 +138,7 @@ void fixed_facts(struct system_facts *facts)
 	add_fact(facts, PLAN_SYMLINK, "/etc/localtime", "/usr/share/zoneinfo/UTC", NULL);
 	add_fact(facts, PLAN_SYSTEM_BIND, "/etc/ssl/certs", "/etc/ssl/certs", NULL);
 	add_fact(facts, PLAN_FILE, "/etc/ld.so.cache", NULL, "cache\n");
+	add_fact(facts, PLAN_MASK, "/proc/keys", NULL, NULL);
 }
 
 int build(struct plan_fixture *fixture, struct plan **ret_plan)

@@ -371,9 +371,8 @@ END_TEST
 
 START_TEST(parents_come_first)
 {
-	make_folder(at(&fixture, "repo/in"));
 	fixture.launch.repository = at(&fixture, "repo");
-	add_bind(&fixture, at(&fixture, "home"), at(&fixture, "repo/in"), "ro");
+	add_bind(&fixture, at(&fixture, "home"), at(&fixture, "home/in"), "ro");
 	add_bind(&fixture, at(&fixture, "home"), "/tmp/a", "ro");
 	add_bind(&fixture, at(&fixture, "home"), "/tmp-a", "ro");
 	make_plan();
@@ -494,6 +493,119 @@ START_TEST(check_and_make)
 }
 END_TEST
 
+static int passwd_of(const struct plan *from)
+{
+	return from->descriptors[plan_at(from, "/etc/passwd")->descriptor];
+}
+
+static const struct plan_file *file_of(const struct plan *from, const char *path)
+{
+	const struct plan_operation *operation = plan_at(from, path);
+
+	return operation ? operation->file : NULL;
+}
+
+static struct plan *make_real(void)
+{
+	struct plan *made = NULL;
+
+	ck_assert_int_eq(plan_make(&made, &fixture.host, &fixture.launch, &fixture.fault), 0);
+	return made;
+}
+
+/* Plans share a file's contents, not the position at which bwrap reads it. */
+START_TEST(files_are_shared_but_not_their_position)
+{
+	struct plan *first = make_real(), *second = make_real();
+	char text[4096], again[4096];
+	ssize_t size = read(passwd_of(first), text, sizeof(text));
+
+	ck_assert_ptr_eq(file_of(first, "/etc/passwd"), file_of(second, "/etc/passwd"));
+	ck_assert_int_gt(size, 0);
+	first = plan_free(first);
+	ck_assert_int_eq(read(passwd_of(second), again, sizeof(again)), size);
+	ck_assert_mem_eq(text, again, (size_t)size);
+	plan_free(second);
+}
+END_TEST
+
+/* What the host's own part is made of is read again when one thing of it is not as it was. */
+START_TEST(facts_are_kept_while_they_hold)
+{
+	struct plan_cache *cache = fixture.host.cache;
+	struct plan *first = make_real(), *second;
+
+	ck_assert(cache->facts_valid && cache->facts_stamps.count > 10);
+	cache->facts_looked = 0;
+	for (size_t i = 0; i < cache->facts_stamps.count; i++)
+		cache->facts_stamps.items[i].recent = false;
+	second = make_real();
+	ck_assert_ptr_eq(file_of(first, "/etc/hosts"), file_of(second, "/etc/hosts"));
+	second = plan_free(second);
+	cache->facts_stamps.items[cache->facts_stamps.count / 2].inode ^= 1;
+	second = make_real();
+	ck_assert_ptr_eq(file_of(first, "/etc/hosts"), file_of(second, "/etc/hosts"));
+	second = plan_free(second);
+	cache->facts_looked = 0;
+	second = make_real();
+	ck_assert_ptr_ne(file_of(first, "/etc/hosts"), file_of(second, "/etc/hosts"));
+	plan_free(second);
+	plan_free(first);
+}
+END_TEST
+
+/* The names in each network are their own, from one cache. */
+START_TEST(facts_of_both_networks)
+{
+	struct plan *first = make_real(), *second;
+
+	fixture.launch.has.network = true;
+	fixture.launch.network = NETWORK_host;
+	second = make_real();
+	ck_assert_ptr_null(strstr(file_of(first, "/etc/nsswitch.conf")->data, "dns"));
+	ck_assert_ptr_nonnull(strstr(file_of(second, "/etc/nsswitch.conf")->data, "dns"));
+	plan_free(second);
+	plan_free(first);
+}
+END_TEST
+
+/* Accepting a launch that names no path looks at nothing of the host. */
+START_TEST(check_without_a_path)
+{
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), 0);
+	ck_assert(!fixture.host.cache->facts_valid && !fixture.host.cache->guards.valid);
+	set_variable("HOME", "/x");
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	fixture.launch.environment.count = 0;
+	fixture.launch.limits.has.tmp = true;
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	fixture.launch.limits.has.tmp = false;
+	fixture.launch.cwd = "/nonexistent";
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	ck_assert(fixture.host.cache->facts_valid);
+}
+END_TEST
+
+/* The kernel's lists of the person's keys are covered, where there are any. */
+START_TEST(keys_are_covered)
+{
+	static const char *const files[] = {"/proc/keys", "/proc/key-users"};
+
+	plan = make_real();
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		ck_assert_int_eq(access(files[i], F_OK) == 0, plan_at(plan, files[i]) != NULL);
+}
+END_TEST
+
+static void add_host(TCase *tests)
+{
+	tcase_add_test(tests, files_are_shared_but_not_their_position);
+	tcase_add_test(tests, facts_are_kept_while_they_hold);
+	tcase_add_test(tests, facts_of_both_networks);
+	tcase_add_test(tests, check_without_a_path);
+	tcase_add_test(tests, keys_are_covered);
+}
+
 static void add_plan(TCase *tests)
 {
 	tcase_add_test(tests, command_is_required);
@@ -527,6 +639,7 @@ int main(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	add_plan(tests);
+	add_host(tests);
 	suite_add_tcase(suite, tests);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -71,7 +71,7 @@ static void put_files(FILE *file, const struct plan *plan)
 		    !strcmp(operation->destination, "/etc/group"))
 			continue;
 		fprintf(file, "%s: ", operation->destination);
-		put_line(file, operation->data);
+		put_line(file, operation->file->data);
 	}
 }
 
@@ -141,7 +141,7 @@ START_TEST(trial)
 	fixture.launch.build = at(&fixture, "build");
 	fixture.launch.skills = at(&fixture, "home/skills");
 	add_bind(&fixture, at(&fixture, "data"), "/data", "ro");
-	add_bind(&fixture, at(&fixture, "data"), at(&fixture, "repo/sub"), "rw");
+	add_bind(&fixture, at(&fixture, "repo/sub"), NULL, "rw"); /* there already */
 	add_bind(&fixture, at(&fixture, "missing"), "/opt/missing", "optional");
 	fixture.variables[0] = (struct pair){"CI", "1"};
 	fixture.launch.environment.count = 1;

@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -172,14 +173,88 @@ START_TEST(as_far_as_it_exists)
 
 	make_folder(at(&fixture, "a/b"));
 	make_link(at(&fixture, "l"), "a");
-	ck_assert_int_eq(place_open_existing(&place, at(&fixture, "l/b/c/d"), &rest), 0);
+	ck_assert_int_eq(place_open_existing(&place, at(&fixture, "l/b/c/d"), &rest, NULL), 0);
 	ck_assert_str_eq(place.canonical, at(&fixture, "a/b"));
 	ck_assert_str_eq(rest, "c/d");
 	free(rest);
 	place_done(&place);
-	ck_assert_int_eq(place_open_existing(&place, at(&fixture, "l/b"), &rest), 0);
+	ck_assert_int_eq(place_open_existing(&place, at(&fixture, "l/b"), &rest, NULL), 0);
 	ck_assert_ptr_null(rest);
 	ck_assert_str_eq(place.canonical, at(&fixture, "a/b"));
+}
+END_TEST
+
+static struct stamps stamps;
+
+/* Learns where a path leads; what was changed just now is taken as old, to test the rest alone. */
+static void look(const char *path)
+{
+	char *rest = NULL;
+
+	place_done(&place);
+	stamps_done(&stamps);
+	ck_assert_int_eq(place_open_existing(&place, path, &rest, &stamps), 0);
+	free(rest);
+	for (size_t i = 0; i < stamps.count; i++)
+		stamps.items[i].recent = false;
+	ck_assert(stamps_hold(&stamps));
+}
+
+/* The next tick of the clock that file systems take their times from. */
+static void let_time_pass(void)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_REALTIME_COARSE, &start);
+	do
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	while (now.tv_sec == start.tv_sec && now.tv_nsec == start.tv_nsec);
+}
+
+/* Whatever changes where a path leads, the stamps do not hold. */
+START_TEST(stamps_that_fall)
+{
+	make_folder(at(&fixture, "a/b/c"));
+	make_folder(at(&fixture, "other/b/c"));
+	make_link(at(&fixture, "l"), "a/b");
+	look(at(&fixture, "l/c/none/x"));
+	make_file(at(&fixture, "other/beside"), "");
+	ck_assert(stamps_hold(&stamps));
+	let_time_pass();
+	make_folder(at(&fixture, "a/b/c/none"));
+	ck_assert(!stamps_hold(&stamps));
+
+	look(at(&fixture, "l/c"));
+	let_time_pass();
+	ck_assert_int_eq(unlink(at(&fixture, "l")), 0);
+	make_link(at(&fixture, "l"), "other/b");
+	ck_assert(!stamps_hold(&stamps));
+
+	look(at(&fixture, "a/b/c"));
+	ck_assert_int_eq(renameat2(AT_FDCWD, at(&fixture, "a"), AT_FDCWD, at(&fixture, "other"),
+				   RENAME_EXCHANGE),
+			 0);
+	ck_assert(!stamps_hold(&stamps));
+
+	look(at(&fixture, "a/b"));
+	let_time_pass();
+	ck_assert_int_eq(rename(at(&fixture, "a/b"), at(&fixture, "a/moved")), 0);
+	ck_assert(!stamps_hold(&stamps));
+	stamps_done(&stamps);
+}
+END_TEST
+
+/* One that was taken right after a change would not show a second change. */
+START_TEST(stamps_too_fresh)
+{
+	char *rest = NULL;
+
+	make_folder(at(&fixture, "a/b"));
+	place_done(&place);
+	ck_assert_int_eq(place_open_existing(&place, at(&fixture, "a/b/none"), &rest, &stamps), 0);
+	free(rest);
+	ck_assert(!stamps_hold(&stamps));
+	stamps_done(&stamps);
 }
 END_TEST
 
@@ -274,6 +349,8 @@ int main(void)
 	tcase_add_test(paths, links_of_proc);
 	tcase_add_test(paths, no_permission);
 	tcase_add_test(paths, as_far_as_it_exists);
+	tcase_add_test(paths, stamps_that_fall);
+	tcase_add_test(paths, stamps_too_fresh);
 	tcase_add_test(paths, climbing);
 	tcase_add_test(paths, walking_without_links);
 	tcase_add_test(paths, text_comparison);

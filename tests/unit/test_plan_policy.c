@@ -10,6 +10,7 @@
 
 #include "plan/listeners.h"
 #include "plan/mounts.h"
+#include "plan/text_file.h"
 
 /* Every rule at the head of policy.c and of destination.c, refused and allowed. */
 
@@ -142,6 +143,146 @@ START_TEST(guarded_and_missing)
 }
 END_TEST
 
+/* Rule 5, the whole list by its kinds: what the host runs, is told by, or is logged in with. */
+START_TEST(guarded_places)
+{
+	static const char *const files[] = {
+		".bash_login",	  ".bash_profile",  ".bashrc",	   ".profile",
+		".zshrc",	  ".zprofile",	    ".zshenv",	   ".zlogin",
+		".xprofile",	  ".xsession",	    ".xinitrc",	   ".pam_environment",
+		".gitconfig",	  ".vimrc",	    ".netrc",	   ".npmrc",
+		".pypirc",	  ".cargo/env",	    ".gdbinit",	   ".git-credentials",
+		".tmux.conf",	  ".cargo/config",  ".claude.json", ".cargo/config.toml",
+		".m2/settings.xml",
+	};
+	static const char *const folders[] = {
+		"bin",		  ".local/bin",	    ".local/lib",      ".local/share/dbus-1",
+		".cargo/bin",	  ".config/fish",   ".config/git",     ".local/share/applications",
+		".config/nvim",	  ".emacs.d",	    ".config/systemd", ".local/share/keyrings",
+		".config/gh",	  ".aws",	    ".azure",	       ".local/share/systemd",
+		".config/gcloud", ".docker",	    ".kube",	       ".password-store",
+		".vim",		  ".config/cron",   "go/bin",	       ".config/containers",
+	};
+	static const char *const free_ones[] = {
+		".cargo/registry", ".npm/_cacache",   ".cache/pip",	  "go/pkg/mod",
+		".m2/repository",  ".gradle/caches",  ".config/other",	  ".local/share/other",
+		".cargo/git",	   ".local/state/x",  "binaries",	  ".sshx",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		make_folder(at(&fixture, "home/%s/in", folders[i]));
+		refused(at(&fixture, "home/%s", folders[i]), "/data", "rw", "writable", "home/");
+		refused(at(&fixture, "home/%s/in", folders[i]), "/data", "rw", "lies in", "");
+		allowed(at(&fixture, "home/%s", folders[i]), "/data", "ro");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++) {
+		make_file(at(&fixture, "home/%s", files[i]), "");
+		refused(at(&fixture, "home/%s", files[i]), "/data/x", "rw", "writable", "home/");
+		allowed(at(&fixture, "home/%s", files[i]), "/data/x", "ro");
+	}
+	refused(at(&fixture, "home/.cargo"), "/data", "rw", "writable", "contains");
+	refused(at(&fixture, "home/go"), "/data", "rw", "writable", "go/bin");
+	for (size_t i = 0; i < ARRAY_SIZE(free_ones); i++) {
+		make_folder(at(&fixture, "home/%s", free_ones[i]));
+		allowed(at(&fixture, "home/%s", free_ones[i]), "/data", "rw");
+	}
+	allowed(at(&fixture, "home/.npm"), "/data", "rw");
+	allowed(at(&fixture, "home/.cache"), "/data", "rw");
+}
+END_TEST
+
+/* Rule 5: a folder that nobody may search now is opened by its owner with one call. */
+START_TEST(guarded_and_closed)
+{
+	bool root = geteuid() == 0;
+
+	make_folder(at(&fixture, "home/.config/gh/in"));
+	make_folder(at(&fixture, "home/tools/.local"));
+	make_link(at(&fixture, "home/.local"), "tools/.local");
+	make_folder(at(&fixture, "home/.local/bin"));
+	ck_assert_int_eq(chmod(at(&fixture, "home/.config/gh"), 0), 0);
+	ck_assert_int_eq(chmod(at(&fixture, "home/.local"), 0), 0);
+	if (root) {
+		ck_assert_int_eq(seteuid(65534), 0);
+		fixture.host.uid = 0;
+	}
+	refused(at(&fixture, "home/.config"), "/data", "rw", "contains", ".config");
+	refused(at(&fixture, "home/tools"), "/data", "rw", "contains", ".local");
+	if (root)
+		ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(chmod(at(&fixture, "home/.config/gh"), 0700), 0);
+	ck_assert_int_eq(chmod(at(&fixture, "home/.local"), 0700), 0);
+}
+END_TEST
+
+/* Builds until what was learned is old enough to be kept. */
+static void settle(void)
+{
+	const struct guards *guards = &fixture.host.cache->guards;
+
+	for (int i = 0; i < 1000; i++) {
+		allowed(at(&fixture, "other"), "/data", "rw");
+		if (guards->valid && stamps_hold(&guards->stamps))
+			return;
+		usleep(5000);
+	}
+	ck_abort_msg("what was learned of the guarded places never holds");
+}
+
+/* What is kept from launch to launch is never older than the launch. */
+START_TEST(guards_are_kept_and_true)
+{
+	const struct guards *guards = &fixture.host.cache->guards;
+	const struct guard *kept;
+
+	make_folder(at(&fixture, "other/.config/in"));
+	make_folder(at(&fixture, "home/.config"));
+	make_link(at(&fixture, "home/.ssh"), "keys");
+	make_folder(at(&fixture, "home/keys"));
+	settle();
+	kept = guards->items;
+	make_file(at(&fixture, "home/.config/beside/x"), "");
+	settle();
+	kept = guards->items;
+	allowed(at(&fixture, "other"), "/data", "rw");
+	make_file(at(&fixture, "home/.config/beside/y"), "");
+	allowed(at(&fixture, "other"), "/data", "rw");
+	ck_assert_ptr_eq(guards->items, kept);
+	/* Where there was none. */
+	make_folder(at(&fixture, "other/ssh"));
+	allowed(at(&fixture, "other/ssh"), "/data", "rw");
+	make_link(at(&fixture, "home/.aws"), at(&fixture, "other/ssh"));
+	refused(at(&fixture, "other"), "/data", "rw", "logins", "");
+	ck_assert_int_eq(unlink(at(&fixture, "home/.aws")), 0);
+	/* One that leads elsewhere. */
+	settle();
+	ck_assert_int_eq(unlink(at(&fixture, "home/.ssh")), 0);
+	make_link(at(&fixture, "home/.ssh"), at(&fixture, "other/ssh"));
+	refused(at(&fixture, "other/ssh"), "/data", "rw", "ssh keys", "");
+	ck_assert_int_eq(unlink(at(&fixture, "home/.ssh")), 0);
+	/* A folder on the way that is another one now. */
+	settle();
+	allowed(at(&fixture, "other/.config/in"), "/data", "rw");
+	ck_assert_int_eq(rename(at(&fixture, "home/.config"), at(&fixture, "old")), 0);
+	make_link(at(&fixture, "home/.config"), at(&fixture, "other/.config"));
+	refused(at(&fixture, "other/.config"), "/data", "rw", "writable", "");
+}
+END_TEST
+
+/* Rule 3: another name of a file may be that of a guarded one. */
+START_TEST(hard_links)
+{
+	make_file(at(&fixture, "home/.ssh/authorized_keys"), "");
+	ck_assert_int_eq(link(at(&fixture, "home/.ssh/authorized_keys"), at(&fixture, "repo/x")),
+			 0);
+	refused(at(&fixture, "repo/x"), "/data/x", "rw", "2 names (hard links)", "repo/x");
+	allowed(at(&fixture, "repo/x"), "/data/x", "ro");
+	allowed(at(&fixture, "repo"), "/data", "rw");
+	ck_assert_int_eq(unlink(at(&fixture, "home/.ssh/authorized_keys")), 0);
+	allowed(at(&fixture, "repo/x"), "/data/x", "rw");
+}
+END_TEST
+
 /* The home folder's parent, the root: whichever way they are spelled. */
 START_TEST(home_and_root)
 {
@@ -256,7 +397,7 @@ START_TEST(read_only_stays_so)
 	fixture.launch.has.role = true;
 	fixture.launch.role = ROLE_grader;
 	refused(at(&fixture, "work"), "/data", "rw", "bound read-only", "repository");
-	allowed(at(&fixture, "work"), NULL, "rw");
+	refused(at(&fixture, "work"), NULL, "rw", "bound read-only", "repository");
 	allowed(at(&fixture, "work"), "/data", "ro");
 	refused(at(&fixture, "work/repo"), "/data", "rw", "bound read-only", "repository");
 }
@@ -331,30 +472,98 @@ START_TEST(destinations_that_meet)
 	add_bind(&fixture, at(&fixture, "repo"), "/data", "ro");
 	refused(at(&fixture, "other"), "/data", "ro", "/data is that of binds[0] too", "binds[1]");
 	fixture.launch.repository = at(&fixture, "repo");
+	fixture.launch.has.repository_mode = true;
+	fixture.launch.repository_mode = MODE_ro;
 	fixture.launch.build = at(&fixture, "repo");
 	expect_refusal(&fixture, ERROR_refused, "build: ", "that of repository too");
 }
 END_TEST
 
-/* Rule 8 of destinations. */
-START_TEST(no_mount_point_in_user_files)
+/* Rule 8 of destinations: inside another tree nothing is mounted, whatever stands there. */
+START_TEST(nothing_inside_another_tree)
 {
+	static const char *const inside[] = {"there", "there/dir", "gone", "link", "link/dir"};
+
 	make_folder(at(&fixture, "repo/there/dir"));
-	make_file(at(&fixture, "repo/file"), "");
 	make_folder(at(&fixture, "other"));
 	make_file(at(&fixture, "single"), "");
+	make_file(at(&fixture, "repo/file"), "");
 	make_link(at(&fixture, "repo/link"), "there");
 	fixture.launch.repository = at(&fixture, "repo");
-	allowed(at(&fixture, "other"), at(&fixture, "repo/there"), "ro");
-	allowed(at(&fixture, "other"), at(&fixture, "repo/there/dir"), "ro");
-	allowed(at(&fixture, "single"), at(&fixture, "repo/file"), "ro");
-	refused(at(&fixture, "other"), at(&fixture, "repo/gone"), "ro",
-		"no mount point is made in your files", "repo/gone");
-	refused(at(&fixture, "other"), at(&fixture, "repo/link"), "ro", "symbolic link", "");
-	refused(at(&fixture, "other"), at(&fixture, "repo/link/dir"), "ro", "symbolic link", "");
-	refused(at(&fixture, "other"), at(&fixture, "repo/file"), "ro", "is a file in", "folder");
-	refused(at(&fixture, "single"), at(&fixture, "repo/there"), "ro", "is a folder in", "");
+	for (size_t i = 0; i < ARRAY_SIZE(inside); i++)
+		for (size_t k = 0; k < 2; k++)
+			refused(at(&fixture, "other"), at(&fixture, "repo/%s", inside[i]),
+				k ? "rw" : "ro", "nothing can be bound at", "repository");
+	refused(at(&fixture, "single"), at(&fixture, "repo/file"), "ro", "could be swapped", "");
+	ck_assert_ptr_nonnull(strstr(fixture.fault.hint, "beside"));
+	/* Not in a tree that is read-only here: another Trial may write to it. */
+	fixture.launch.repository = NULL;
+	add_bind(&fixture, at(&fixture, "repo"), "/data", "ro");
+	refused(at(&fixture, "other"), "/data/there", "ro", "nothing can be bound at", "binds[0]");
+	fixture.launch.build = at(&fixture, "repo");
+	refused(at(&fixture, "other"), at(&fixture, "repo/there"), "ro", "inside", "(build)");
+	fixture.launch.build = NULL;
+	fixture.launch.skills = at(&fixture, "repo");
+	refused(at(&fixture, "other"), at(&fixture, "repo/there"), "ro", "inside", "(skills)");
 	ck_assert_int_ne(access(at(&fixture, "repo/gone"), F_OK), 0);
+}
+END_TEST
+
+static size_t mounts_of_binds(const struct plan *plan)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < plan->operation_count; i++)
+		count += plan->operations[i].type == PLAN_BIND;
+	return count;
+}
+
+/* Rule 8: what is there already is not mounted, and in the other mode refused. */
+START_TEST(there_already)
+{
+	struct plan *plan = NULL;
+
+	make_folder(at(&fixture, "repo/there/dir"));
+	make_file(at(&fixture, "repo/file"), "");
+	fixture.launch.repository = at(&fixture, "repo");
+	add_bind(&fixture, at(&fixture, "repo/there"), NULL, "rw");
+	add_bind(&fixture, at(&fixture, "repo/there/dir"), NULL, "rw");
+	add_bind(&fixture, at(&fixture, "repo/file"), NULL, "rw");
+	add_bind(&fixture, at(&fixture, "repo"), "/data", "ro");
+	add_bind(&fixture, at(&fixture, "repo/there"), "/data/there", "ro");
+	ck_assert_int_eq(build(&fixture, &plan), 0);
+	ck_assert_uint_eq(mounts_of_binds(plan), 2);
+	ck_assert_ptr_null(plan_at(plan, at(&fixture, "repo/there")));
+	ck_assert_ptr_null(plan_at(plan, "/data/there"));
+	plan_free(plan);
+	forget_binds();
+	refused(at(&fixture, "repo/there"), NULL, "ro", "is writable", "cannot be read-only");
+	fixture.launch.has.repository_mode = true;
+	fixture.launch.repository_mode = MODE_ro;
+	refused(at(&fixture, "repo/there"), NULL, "rw", "is read-only", "cannot be writable");
+	/* The repository itself can be the inner one. */
+	fixture.launch.repository = at(&fixture, "repo/there");
+	add_bind(&fixture, at(&fixture, "repo"), NULL, "ro");
+	ck_assert_int_eq(build(&fixture, &plan), 0);
+	ck_assert_uint_eq(mounts_of_binds(plan), 1);
+	ck_assert_str_eq(plan->cwd, at(&fixture, "repo/there"));
+	plan_free(plan);
+}
+END_TEST
+
+/* Rule 8 in a tree of the system: through folders that root alone can change. */
+START_TEST(inside_the_system)
+{
+	struct plan *plan = NULL;
+
+	add_bind(&fixture, "/usr/share", NULL, "ro");
+	ck_assert_int_eq(build(&fixture, &plan), 0);
+	ck_assert_uint_eq(mounts_of_binds(plan), 0);
+	plan_free(plan);
+	forget_binds();
+	refused(at(&fixture, "repo"), "/etc/ssl/certs/none", "ro", "does not exist in", "");
+	if (geteuid() == 0)
+		refused("/usr/share", NULL, "rw", "cannot be writable", "the system's");
 }
 END_TEST
 
@@ -364,7 +573,9 @@ START_TEST(hidden_by_accident)
 	make_folder(at(&fixture, "a/repo"));
 	make_folder(at(&fixture, "b/repo"));
 	fixture.launch.repository = at(&fixture, "b/repo");
-	refused(at(&fixture, "a"), at(&fixture, "b"), "ro", "repository: ", "would hide another");
+	refused(at(&fixture, "a"), at(&fixture, "b"), "ro", "repository: ", "nothing can be bound");
+	fixture.launch.has.repository_mode = true;
+	fixture.launch.repository_mode = MODE_ro;
 	allowed(at(&fixture, "b"), NULL, "ro");
 }
 END_TEST
@@ -450,8 +661,10 @@ START_TEST(position_in_a_file_system)
 	_cleanup_(mount_table_done) struct mount_table table = {0};
 	_cleanup_(mount_position_done) struct mount_position position = {0};
 	_cleanup_(place_done) struct place place = PLACE_INIT;
+	_cleanup_free_ char *text = NULL;
 
-	ck_assert_int_eq(mount_table_read(&table), 0);
+	ck_assert_int_eq(text_file_read("/proc/self/mountinfo", 1u << 24, &text, NULL), 0);
+	ck_assert_int_eq(mount_table_parse(&table, text), 0);
 	ck_assert_int_eq(place_open(&place, "x", at(&fixture, "repo"), NULL, &fixture.fault), 0);
 	ck_assert_int_eq(mount_position(&table, &place, &position), 0);
 	ck_assert_ptr_nonnull(strstr(position.path, strrchr(fixture.root, '/')));
@@ -465,6 +678,10 @@ static void add_policy(TCase *policy)
 	tcase_add_test(policy, owner);
 	tcase_add_test(policy, guarded_folders);
 	tcase_add_test(policy, guarded_and_missing);
+	tcase_add_test(policy, guarded_places);
+	tcase_add_test(policy, guarded_and_closed);
+	tcase_add_test(policy, guards_are_kept_and_true);
+	tcase_add_test(policy, hard_links);
 	tcase_add_test(policy, home_and_root);
 	tcase_add_test(policy, guarded_through_links);
 	tcase_add_test(policy, guarded_files);
@@ -493,7 +710,9 @@ int main(void)
 	tcase_add_test(destinations, destination_shape);
 	tcase_add_test(destinations, destination_places);
 	tcase_add_test(destinations, destinations_that_meet);
-	tcase_add_test(destinations, no_mount_point_in_user_files);
+	tcase_add_test(destinations, nothing_inside_another_tree);
+	tcase_add_test(destinations, there_already);
+	tcase_add_test(destinations, inside_the_system);
 	tcase_add_test(destinations, hidden_by_accident);
 	tcase_add_test(destinations, destination_through_a_link);
 	suite_add_tcase(suite, destinations);

@@ -24,12 +24,11 @@
 #define PROBE_MILLISECONDS 5000
 
 static const char *const needed[] = {
-	"--args",	"--unshare-all", "--unshare-user", "--disable-userns",
-	"--share-net",	"--new-session", "--as-pid-1",	   "--cap-drop",
-	"--hostname",	"--uid",	 "--gid",	   "--clearenv",
-	"--seccomp",	"--bind-fd",	 "--ro-bind-fd",   "--ro-bind",
-	"--size",	"--perms",	 "--tmpfs",	   "--dir",
-	"--symlink",	"--file",	 "--proc",	   "--dev",
+	"--args",	 "--unshare-all", "--unshare-user", "--disable-userns", "--share-net",
+	"--new-session", "--as-pid-1",	  "--cap-drop",	    "--hostname",	"--uid",
+	"--gid",	 "--clearenv",	  "--seccomp",	    "--bind-fd",	"--ro-bind-fd",
+	"--ro-bind",	 "--dev-bind",	  "--size",	    "--perms",		"--tmpfs",
+	"--dir",	 "--symlink",	  "--file",	    "--proc",		"--dev",
 	"--remount-ro",
 };
 
@@ -287,7 +286,7 @@ static int find(struct plan_bwrap *bwrap, const char *path_variable, struct faul
 			continue;
 		if (asprintf(&path, "%s/bwrap", folder) < 0)
 			return -ENOMEM;
-		r = place_open_existing(&place, path, &missing);
+		r = place_open_existing(&place, path, &missing, NULL);
 		if (r == -ENOMEM)
 			return r;
 		if (r < 0 || missing || !S_ISREG(place.mode))

@@ -234,7 +234,8 @@ int bound_list_compose(struct bound_list *bounds, struct plan *plan, struct faul
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < bounds->count; i++)
-		r = bind_compose(&bounds->items[i], plan);
+		if (!bounds->items[i].covered)
+			r = bind_compose(&bounds->items[i], plan);
 	for (size_t i = 0; r == 0 && i < bounds->count; i++) {
 		links += bounds->items[i].place.link_count;
 		if (links > LINKS_COMPOSED_MAX)

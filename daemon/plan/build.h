@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "guarded.h"
 #include "list.h"
 #include "place.h"
 #include "plan/plan.h"
+#include "stamp.h"
 
 /*
  * What the parts of a plan share. plan.c calls them in this order:
@@ -41,6 +43,7 @@ struct bound {
 	char *destination;
 	bool writable;
 	bool own_path; /* the destination is the source's own canonical path */
+	bool covered;  /* there already, with a tree around it: nothing is to be mounted */
 };
 
 struct bound_list {
@@ -62,23 +65,69 @@ int policy_check(const struct plan_host *host, const struct bound_list *bounds,
 		 struct fault *ret_fault);
 
 /* The policy of destinations: destination.c. plan holds the root, and no bind yet. */
-int destination_check(const struct bound_list *bounds, const struct plan *plan,
-		      struct fault *ret_fault);
+int destination_check(struct bound_list *bounds, const struct plan *plan, struct fault *ret_fault);
 /* Whether nothing of a launch's may be put at this path (links are then left out). */
 bool destination_reserved(const char *path);
+
+/*
+ * Contents of a PLAN_FILE, shared by the plans that have it and never changed. Counted without
+ * locks: all of one host's stay on one thread.
+ */
+struct plan_file {
+	unsigned int references;
+	int fd;	    /* sealed memfd, once one was needed; else -1 */
+	char *data; /* any bytes */
+	size_t size;
+	unsigned char digest[32]; /* SHA-256 of them */
+};
+
+/* Takes data, even when it fails. */
+int plan_file_new(struct plan_file **ret_file, char *data, size_t size);
+struct plan_file *plan_file_ref(struct plan_file *file);
+struct plan_file *plan_file_unref(struct plan_file *file);
+/* A descriptor of its own to read it from the start. */
+int plan_file_open(struct plan_file *file, int *ret_fd);
+
+/* The files that root.c makes up. */
+enum root_file {
+	ROOT_PASSWD,
+	ROOT_GROUP,
+	ROOT_HOSTS,
+	ROOT_NSSWITCH,
+	ROOT_HOSTNAME,
+	ROOT_RESOLV_CONF,
+	ROOT_FILES,
+};
 
 /* This host's fixed part, as operations on a root; data and links as they are now. */
 struct system_facts {
 	struct plan_operation *operations;
 	size_t operation_count;
-	char *resolv_conf; /* the host's; NULL unless the network is the host's */
+	char *resolv_conf; /* the host's; for a launch on its network */
 	char *hosts;
+	struct plan_file *root[2][ROOT_FILES]; /* without and with the network, once made */
 };
 
-int system_facts_read(struct system_facts *ret_facts, enum network network);
+/* Everything that it looked at is added to stamps. */
+int system_facts_read(struct system_facts *ret_facts, struct stamps *stamps);
 void system_facts_done(struct system_facts *facts);
 
-/* Pure; takes the operations out of facts. */
+/* What one launch learns of the host and the next can use: cache.c. */
+struct plan_cache {
+	struct guards guards;
+	struct system_facts facts;
+	struct stamps facts_stamps;
+	bool facts_valid;
+	long long facts_looked; /* CLOCK_MONOTONIC, in nanoseconds */
+};
+
+int plan_cache_new(struct plan_cache **ret_cache);
+struct plan_cache *plan_cache_free(struct plan_cache *cache);
+/* As they are now, or were at most FACTS_MILLISECONDS ago; the cache's own. */
+#define FACTS_MILLISECONDS 100
+int plan_cache_facts(struct plan_cache *cache, struct system_facts **ret_facts);
+
+/* Pure, but that it makes those of facts' root files that are not made yet. */
 int root_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
 		 const struct tmpfs_sizes *sizes, const struct bound_list *bounds);
 

@@ -88,6 +88,10 @@ static void put_operation(struct writer *writer, const struct plan_operation *op
 		put_mode(writer, 0444);
 		put_number(writer, "--file", fd);
 		break;
+	case PLAN_MASK:
+		/* As a device: on a mount without devices it could not even be opened. */
+		put2(writer, "--dev-bind", "/dev/null");
+		break;
 	case PLAN_PROC:
 		put(writer, "--proc");
 		break;

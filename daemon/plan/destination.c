@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /*
  * The policy of destinations: where a bind may be put inside. Stated and enforced here only.
@@ -20,10 +21,16 @@
  *     never what the sandbox itself puts there.
  *  6. Not, and not above, a place that the sandbox makes: /, HOME, /tmp, …
  *  7. Not equal to another destination.
- *  8. Inside another bound tree the mount point must exist, as the same kind, reached through no
- *     link: no mount point is made in anybody's files. What a bind covers there it covers on
- *     purpose: one that was given no destination must be that very file or folder.
+ *  8. Not inside another host tree that is bound (repository, build, skills, binds). bwrap makes
+ *     and reaches a mount point by its path, and a Trial that may write to that tree can swap a
+ *     folder on the way with a link while it does: the host's own files would be made or covered.
+ *     What is the very file or folder that the outer tree has at that path, in the same mode, is
+ *     there already and is not mounted at all; in another mode it is refused.
+ *     Inside a tree of the system the mount point must exist, as the same kind, reached through
+ *     no link and through folders that only the system's owner can change. One that was given no
+ *     destination must be that very file or folder.
  *  9. Not through a link that the sandbox makes (those that spell a bound path).
+ * So every mount point is in memory of the sandbox's own, or in a folder that root alone changes.
  */
 
 static bool is_normalized(const char *path)
@@ -121,7 +128,72 @@ static int root_check(const struct bound *bound, const struct plan *plan, struct
 	return 0;
 }
 
-/* What stands at relative in the tree of folder_fd, for rule 8. */
+/* Whether a tree has the source itself at relative, through no link. */
+static bool has_source(const struct bound *bound, int folder_fd, const char *relative)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	return place_walk(folder_fd, relative, &fd) == 0 && fstat(fd, &st) == 0 &&
+	       st.st_dev == bound->place.device && st.st_ino == bound->place.inode;
+}
+
+/* Rule 8, for what stands in a tree already, but in the other mode. */
+static int mode_fault(const struct bound *bound, const char *tree, const char *whose,
+		      struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->destination);
+	_cleanup_free_ char *outer = display(tree);
+	int r = fault_set(
+		fault, ERROR_refused,
+		"%s: %s lies in %s (%s), which is %s, and cannot be %s apart from it: a mount point inside could be swapped by a Trial that may write there",
+		bound->field, shown, outer, whose, bound->writable ? "read-only" : "writable",
+		bound->writable ? "writable" : "read-only");
+
+	return r < 0 ? r
+		     : fault_hint(fault,
+				  "give both the same mode, or give it a destination beside");
+}
+
+static int inside_fault(const struct bound *bound, const struct bound *outer, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->destination);
+	_cleanup_free_ char *tree = display(outer->destination);
+	int r = fault_set(
+		fault, ERROR_refused,
+		"%s: nothing can be bound at %s, inside %s (%s): a mount point there could be swapped by a Trial that may write to it",
+		bound->field, shown, tree, outer->field);
+
+	return r < 0 ? r
+		     : fault_hint(fault,
+				  "bind it beside that folder, or bind the inner path alone");
+}
+
+/* Whether nobody but the owner of a system tree, who is not us, can change the way to relative. */
+static bool way_is_fixed(int folder_fd, const char *relative)
+{
+	_cleanup_close_ int fd = openat(folder_fd, ".", O_PATH | O_CLOEXEC);
+	_cleanup_free_ char *copy = strdup(relative);
+	char *rest = copy, *name;
+	struct stat tree, st;
+
+	if (!copy || fd < 0 || fstat(fd, &tree) < 0 || tree.st_uid == geteuid())
+		return false;
+	while ((name = strsep(&rest, "/"))) {
+		int below;
+
+		if (fstat(fd, &st) < 0 || st.st_uid != tree.st_uid || (st.st_mode & 022))
+			return false;
+		below = openat(fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		if (below < 0)
+			return false;
+		fd_close(fd);
+		fd = below;
+	}
+	return true;
+}
+
+/* What stands at relative in a tree of the system, for rule 8. */
 static int mount_point_check(const struct bound *bound, int folder_fd, const char *relative,
 			     const char *tree, struct fault *fault)
 {
@@ -135,12 +207,12 @@ static int mount_point_check(const struct bound *bound, int folder_fd, const cha
 	if (r == -ELOOP)
 		return fault_set(
 			fault, ERROR_refused,
-			"%s: %s passes a symbolic link in %s, which is bound too: give the path without it",
+			"%s: %s passes a symbolic link in %s, which is the system's: give the path without it",
 			bound->field, shown, outer);
 	if (r == -ENOENT || r == -ENOTDIR)
 		return fault_set(
 			fault, ERROR_refused,
-			"%s: %s does not exist in %s, which is bound too, and no mount point is made in your files",
+			"%s: %s does not exist in %s, which is the system's, and no mount point is made there",
 			bound->field, shown, outer);
 	if (r < 0)
 		return fault_set(fault, ERROR_refused, "%s: %s in %s: %s", bound->field, shown,
@@ -158,7 +230,13 @@ static int mount_point_check(const struct bound *bound, int folder_fd, const cha
 			fault, ERROR_refused,
 			"%s: %s would hide another one of that name in %s, which is bound there",
 			bound->field, shown, outer);
-	return 0;
+	if (way_is_fixed(folder_fd, relative))
+		return 0;
+	if (bound->own_path)
+		return mode_fault(bound, tree, "the system's", fault);
+	return fault_set(fault, ERROR_refused,
+			 "%s: nothing can be bound at %s: not only root can change the way to it",
+			 bound->field, shown);
 }
 
 /* The deepest other bind that holds this destination. */
@@ -176,17 +254,22 @@ static const struct bound *bound_around(const struct bound_list *bounds, const s
 	return deepest;
 }
 
-static int around_check(const struct bound_list *bounds, const struct bound *bound,
+static int around_check(const struct bound_list *bounds, struct bound *bound,
 			const struct plan *plan, struct fault *fault)
 {
 	const struct bound *outer = bound_around(bounds, bound);
 	const struct plan_operation *system = NULL;
 	_cleanup_close_ int fd = -1;
+	const char *relative;
 
-	if (outer)
-		return mount_point_check(bound, outer->place.fd,
-					 bound->destination + strlen(outer->destination) + 1,
-					 outer->destination, fault);
+	if (outer) {
+		relative = bound->destination + strlen(outer->destination) + 1;
+		if (!has_source(bound, outer->place.fd, relative))
+			return inside_fault(bound, outer, fault);
+		bound->covered = bound->writable == outer->writable;
+		return bound->covered ? 0
+				      : mode_fault(bound, outer->destination, outer->field, fault);
+	}
 	for (size_t i = 0; i < plan->operation_count; i++) {
 		const struct plan_operation *operation = &plan->operations[i];
 
@@ -199,8 +282,10 @@ static int around_check(const struct bound_list *bounds, const struct bound *bou
 	fd = open(system->source, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	return mount_point_check(bound, fd, bound->destination + strlen(system->destination) + 1,
-				 system->destination, fault);
+	relative = bound->destination + strlen(system->destination) + 1;
+	bound->covered = !bound->writable && has_source(bound, fd, relative);
+	return bound->covered ? 0
+			      : mount_point_check(bound, fd, relative, system->destination, fault);
 }
 
 static int equal_check(const struct bound_list *bounds, size_t index, struct fault *fault)
@@ -219,8 +304,7 @@ static int equal_check(const struct bound_list *bounds, size_t index, struct fau
 	return 0;
 }
 
-int destination_check(const struct bound_list *bounds, const struct plan *plan,
-		      struct fault *ret_fault)
+int destination_check(struct bound_list *bounds, const struct plan *plan, struct fault *ret_fault)
 {
 	int r = 0;
 

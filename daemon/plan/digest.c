@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/plan.h"
+#include "build.h"
 
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
@@ -8,8 +8,8 @@
 
 /*
  * What makes two plans equal. The arguments name destinations and descriptor numbers only, so the
- * operations' sources and the files' contents go in as well. Every part is preceded by its length:
- * no two lists give the same bytes.
+ * operations' sources and the files' contents (as their own digests) go in as well. Every part is
+ * preceded by its length: no two lists give the same bytes.
  */
 
 static void add_bytes(struct sha256_ctx *hash, const void *bytes, size_t size)
@@ -57,8 +57,8 @@ int plan_digest(const struct plan *plan, const struct text_list *arguments, char
 		const struct plan_operation *operation = &plan->operations[i];
 
 		add_text(&hash, operation->source);
-		add_bytes(&hash, operation->data ? operation->data : "",
-			  operation->data ? operation->size : 0);
+		add_bytes(&hash, operation->file ? (const void *)operation->file->digest : "",
+			  operation->file ? sizeof(operation->file->digest) : 0);
 	}
 	add_list(&hash, &plan->command);
 	add_text(&hash, plan->cwd);

@@ -65,7 +65,7 @@ static int host_folder(char **ret_folder, const char *field, const char *path, b
 			*ret_folder = steal(&place.canonical);
 		return r;
 	}
-	r = place_open_existing(&place, path, &rest);
+	r = place_open_existing(&place, path, &rest, NULL);
 	if (r < 0)
 		return r == -ENOENT ? place_open(&place, field, path, NULL, fault) : r;
 	if (!rest)
@@ -96,7 +96,9 @@ int plan_host_init(struct plan_host *host, const char *home, const char *state_f
 	int r;
 
 	*host = (struct plan_host){.uid = getuid(), .gid = getgid(), .config = config};
-	r = host_user(host);
+	r = plan_cache_new(&host->cache);
+	if (r == 0)
+		r = host_user(host);
 	if (r == 0)
 		r = host_home(host, home, ret_fault);
 	if (r == 0)
@@ -120,5 +122,6 @@ void plan_host_done(struct plan_host *host)
 	free(host->state_folder);
 	free(host->runtime_folder);
 	free(host->config_folder);
+	plan_cache_free(host->cache);
 	*host = (struct plan_host){0};
 }

@@ -89,7 +89,7 @@ static int step_onto(struct inside *inside, const struct plan_operation *operati
 		return take_fd(inside, open(operation->source, O_PATH | O_CLOEXEC));
 	default:
 		inside->fd = fd_close(inside->fd);
-		inside->folder = operation->type != PLAN_FILE;
+		inside->folder = operation->type != PLAN_FILE && operation->type != PLAN_MASK;
 		return 0;
 	}
 }

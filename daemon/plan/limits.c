@@ -64,6 +64,9 @@ static int limits_check(const struct plan *plan, struct fault *fault)
 	if (limits->has.wall_seconds && !(limits->wall_seconds > 0))
 		return fault_set(fault, ERROR_invalid,
 				 "limits.wall_seconds: must be more than 0 seconds");
+	if (limits->has.stall_seconds && !(limits->stall_seconds > 0))
+		return fault_set(fault, ERROR_invalid,
+				 "limits.stall_seconds: must be more than 0 seconds");
 	r = bytes_minimum_check("memory", limits->has.memory, limits->memory,
 				LIMIT_MEMORY_BYTES_MIN, fault);
 	if (r == 0)

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "text_file.h"
-
 /* mountinfo writes space, tab, newline and backslash as \ooo; in place. */
 static void unescape(char *text)
 {
@@ -77,15 +75,6 @@ int mount_table_parse(struct mount_table *ret_table, char *text)
 	*ret_table = table;
 	table = (struct mount_table){0};
 	return 0;
-}
-
-int mount_table_read(struct mount_table *ret_table)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size;
-	int r = text_file_read("/proc/self/mountinfo", 16u << 20, &text, &size);
-
-	return r < 0 ? r : mount_table_parse(ret_table, text);
 }
 
 void mount_table_done(struct mount_table *table)

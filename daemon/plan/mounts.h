@@ -20,8 +20,7 @@ struct mount_table {
 	size_t count;
 };
 
-int mount_table_read(struct mount_table *ret_table);
-/* The same from text in the format of /proc/self/mountinfo; lines that are not are skipped. */
+/* From text in the format of /proc/self/mountinfo, which is changed; other lines are skipped. */
 int mount_table_parse(struct mount_table *ret_table, char *text);
 void mount_table_done(struct mount_table *table);
 

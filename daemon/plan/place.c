@@ -36,6 +36,7 @@ struct walk {
 	struct place_link *links;
 	size_t link_count;
 	char component[NAME_MAX + 1]; /* the last one taken: what a fault is about */
+	struct stamps *stamps;	      /* NULL, or where the folders looked into are kept */
 };
 
 static void walk_done(struct walk *walk)
@@ -168,15 +169,35 @@ static int walk_follow(struct walk *walk, int link_fd)
 	return text[0] == '/' ? walk_root(walk) : 0;
 }
 
+/* Exact unless what was found is a folder that is walked on, and so has a stamp of its own. */
+static int walk_stamp(struct walk *walk, bool exact)
+{
+	return !walk->stamps ? 0
+			     : stamps_add(walk->stamps, walk->canonical[0] ? walk->canonical : "/",
+					  walk->fd, exact);
+}
+
 static int walk_into(struct walk *walk)
 {
-	/* O_DIRECTORY first: only then does O_PATH wake an automount. */
-	_cleanup_close_ int fd = openat(walk->fd, walk->component,
-					O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = -1;
 	size_t length = strlen(walk->canonical);
-	bool folder = fd >= 0;
+	bool folder;
 	struct stat st;
+	int r = walk_stamp(walk, false);
 
+	if (r < 0)
+		return r;
+	/* O_DIRECTORY first: only then does O_PATH wake an automount. */
+	fd = openat(walk->fd, walk->component, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	folder = fd >= 0;
+	if (!folder || !walk->next[strspn(walk->next, "/")]) {
+		int error = errno;
+
+		r = walk_stamp(walk, true);
+		if (r < 0)
+			return r;
+		errno = error;
+	}
 	if (fd < 0 && errno == ENOTDIR) {
 		fd = openat(walk->fd, walk->component, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
@@ -207,9 +228,13 @@ static int walk_step(struct walk *walk)
 
 	if (r <= 0)
 		return r;
-	if (!strcmp(walk->component, "."))
-		return 1;
-	r = strcmp(walk->component, "..") ? walk_into(walk) : walk_up(walk);
+	if (strcmp(walk->component, ".") && strcmp(walk->component, "..")) {
+		r = walk_into(walk);
+	} else {
+		r = walk_stamp(walk, false);
+		if (r == 0 && walk->component[1])
+			r = walk_up(walk);
+	}
 	return r < 0 ? r : 1;
 }
 
@@ -261,6 +286,7 @@ static int walk_finish(struct walk *walk, struct place *ret_place)
 	place.inode = st.st_ino;
 	place.mode = st.st_mode;
 	place.uid = st.st_uid;
+	place.names = st.st_nlink;
 	*ret_place = place;
 	return 0;
 }
@@ -344,7 +370,8 @@ int place_open(struct place *ret_place, const char *field, const char *path, boo
 	return walk_fault(&walk, field, path, r, ret_fault);
 }
 
-int place_open_existing(struct place *ret_place, const char *path, char **ret_rest)
+int place_open_existing(struct place *ret_place, const char *path, char **ret_rest,
+			struct stamps *stamps)
 {
 	_cleanup_(walk_done) struct walk walk;
 	_cleanup_free_ char *rest = NULL;
@@ -355,8 +382,9 @@ int place_open_existing(struct place *ret_place, const char *path, char **ret_re
 	r = walk_init(&walk, path);
 	if (r < 0)
 		return r;
+	walk.stamps = stamps;
 	r = walk_run(&walk);
-	if (r == -ENOENT || r == -ENOTDIR) {
+	if (r == -ENOENT || r == -ENOTDIR || r == -EACCES) {
 		if (asprintf(&rest, "%s%s", walk.component, walk.next) < 0)
 			return -ENOMEM;
 	} else if (r < 0) {

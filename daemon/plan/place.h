@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include "base/fault.h"
+#include "stamp.h"
 
 /*
  * A place on the host, resolved once: from here on the descriptor is the truth and the path is
@@ -24,6 +25,7 @@ struct place {
 	ino_t inode;
 	mode_t mode;
 	uid_t uid;
+	nlink_t names; /* hard links to it */
 };
 
 #define PLACE_INIT ((struct place){.fd = -1, .parent_fd = -1})
@@ -38,10 +40,12 @@ int place_open(struct place *ret_place, const char *field, const char *path, boo
 
 /*
  * As much of a path as there is: the deepest existing folder as the place, and in *ret_rest (to be
- * freed) the part below it that does not exist, or NULL when all of it does. -ENOENT when not
- * even that can be told (no permission, too many links).
+ * freed) the part below it that does not exist or may not be looked at, or NULL when there is none.
+ * -ENOENT when not even that can be told (too many links). Every folder that was looked into is
+ * added to stamps (may be NULL): while they hold, another look would find the same.
  */
-int place_open_existing(struct place *ret_place, const char *path, char **ret_rest);
+int place_open_existing(struct place *ret_place, const char *path, char **ret_rest,
+			struct stamps *stamps);
 
 void place_done(struct place *place);
 

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 
-#include <fcntl.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 
 /*
  * From a launch to a plan: the order of the steps is all that is here, build.h says which file
@@ -31,7 +28,7 @@ static int home_links(struct plan *plan, const struct plan_host *host, struct fa
 	_cleanup_(place_done) struct place place = PLACE_INIT;
 	int r;
 
-	if (!host->home_given)
+	if (!host->home_given || !strcmp(host->home_given, host->home))
 		return 0;
 	r = place_open(&place, "HOME", host->home_given, NULL, fault);
 	return r == 0 ? links_compose(&place, "HOME", plan, fault) : r;
@@ -127,66 +124,62 @@ static int remounts_add(struct plan *plan)
 		       : -ENOMEM;
 }
 
-static int sealed_memfd(const char *data, size_t size)
+static int descriptors_check(const struct plan *plan, struct fault *fault)
 {
-	_cleanup_close_ int fd = memfd_create("trials-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t done = 0;
+	size_t count = plan->descriptor_count;
 
-	if (fd < 0)
-		return -errno;
-	while (done < size) {
-		/* At its offset, so that the reader's position is still the start. */
-		ssize_t written = pwrite(fd, data + done, size - done, (off_t)done);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0)
-			done += (size_t)written;
-	}
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
-		return -errno;
-	return fd_steal(&fd);
+	for (size_t i = 0; i < plan->operation_count; i++)
+		count += plan->operations[i].type == PLAN_FILE;
+	if (count <= PLAN_DESCRIPTORS_MAX)
+		return 0;
+	return fault_set(
+		fault, ERROR_invalid,
+		"binds: the sandbox would need %zu descriptors of at most %d: bind fewer paths",
+		count, PLAN_DESCRIPTORS_MAX);
 }
 
-static int files_open(struct plan *plan, struct fault *fault)
+static int files_open(struct plan *plan)
 {
+	int *descriptors = realloc(plan->descriptors, PLAN_DESCRIPTORS_MAX * sizeof(*descriptors));
+
+	if (!descriptors)
+		return -ENOMEM;
+	plan->descriptors = descriptors;
 	for (size_t i = 0; i < plan->operation_count; i++) {
 		struct plan_operation *operation = &plan->operations[i];
-		int *descriptors;
-		int fd;
+		int r;
 
 		if (operation->type != PLAN_FILE)
 			continue;
-		descriptors = realloc(plan->descriptors,
-				      (plan->descriptor_count + 1) * sizeof(*descriptors));
-		if (!descriptors)
-			return -ENOMEM;
-		plan->descriptors = descriptors;
-		fd = sealed_memfd(operation->data, operation->size);
-		if (fd < 0)
-			return fd;
-		operation->descriptor = (int)plan->descriptor_count;
-		descriptors[plan->descriptor_count++] = fd;
+		r = plan_file_open(operation->file, &descriptors[plan->descriptor_count]);
+		if (r < 0)
+			return r;
+		operation->descriptor = (int)plan->descriptor_count++;
 	}
-	if (plan->descriptor_count > PLAN_DESCRIPTORS_MAX)
-		return fault_set(
-			fault, ERROR_invalid,
-			"binds: the sandbox would need %zu descriptors of at most %d: bind fewer paths",
-			plan->descriptor_count, PLAN_DESCRIPTORS_MAX);
 	return 0;
 }
 
-static int plan_fill(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
-		     const struct launch_request *launch, struct fault *fault)
+/* What a launch says without naming a path. */
+static int plan_settle(struct plan *plan, const struct plan_host *host,
+		       const struct launch_request *launch, struct tmpfs_sizes *ret_sizes,
+		       struct fault *fault)
+{
+	int r;
+
+	plan->network = launch->has.network ? launch->network : NETWORK_none;
+	r = command_copy(plan, launch, fault);
+	return r == 0 ? limits_settle(plan, host->config, launch, ret_sizes, fault) : r;
+}
+
+/* All of it but the descriptors of files. */
+static int plan_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
+			const struct launch_request *launch, struct fault *fault)
 {
 	_cleanup_(bound_list_done) struct bound_list bounds = {0};
 	struct tmpfs_sizes sizes;
 	int r;
 
-	plan->network = launch->has.network ? launch->network : NETWORK_none;
-	r = command_copy(plan, launch, fault);
-	if (r == 0)
-		r = limits_settle(plan, host->config, launch, &sizes, fault);
+	r = plan_settle(plan, host, launch, &sizes, fault);
 	if (r == 0)
 		r = bound_list_open(&bounds, plan, launch, fault);
 	if (r == 0)
@@ -208,9 +201,7 @@ static int plan_fill(struct plan *plan, const struct plan_host *host, struct sys
 	r = cwd_settle(plan, host, launch, fault);
 	if (r == 0)
 		r = environment_compose(plan, host, launch, fault);
-	if (r == 0)
-		r = files_open(plan, fault);
-	return r == 0 ? remounts_add(plan) : r;
+	return r == 0 ? descriptors_check(plan, fault) : r;
 }
 
 int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
@@ -221,7 +212,11 @@ int plan_build(struct plan **ret_plan, const struct plan_host *host, struct syst
 
 	if (!plan)
 		return -ENOMEM;
-	r = plan_fill(plan, host, facts, launch, ret_fault);
+	r = plan_compose(plan, host, facts, launch, ret_fault);
+	if (r == 0)
+		r = files_open(plan);
+	if (r == 0)
+		r = remounts_add(plan);
 	if (r == 0)
 		*ret_plan = plan;
 	else
@@ -229,36 +224,52 @@ int plan_build(struct plan **ret_plan, const struct plan_host *host, struct syst
 	return r;
 }
 
-static int plan_new(struct plan **ret_plan, const struct plan_host *host,
-		    const struct launch_request *launch, struct fault *fault)
+static bool names_a_path(const struct launch_request *launch)
 {
-	_cleanup_(system_facts_done) struct system_facts facts = {0};
+	return launch->repository || launch->build || launch->skills || launch->cwd ||
+	       launch->binds.count > 0;
+}
+
+/* With no path there is nothing of the host that could refuse it, and no need to look. */
+static int plan_check_all(struct plan *plan, const struct plan_host *host,
+			  const struct launch_request *launch, struct fault *fault)
+{
+	struct system_facts *facts;
+	struct tmpfs_sizes sizes;
 	int r;
 
-	r = system_facts_read(&facts, launch->has.network ? launch->network : NETWORK_none);
-	return r == 0 ? plan_build(ret_plan, host, &facts, launch, fault) : r;
+	if (!names_a_path(launch)) {
+		r = plan_settle(plan, host, launch, &sizes, fault);
+		return r == 0 ? environment_compose(plan, host, launch, fault) : r;
+	}
+	r = plan_cache_facts(host->cache, &facts);
+	return r == 0 ? plan_compose(plan, host, facts, launch, fault) : r;
 }
 
 int plan_check(const struct plan_host *host, const struct launch_request *launch,
 	       char **ret_repository, struct fault *ret_fault)
 {
-	struct plan *plan = NULL;
+	struct plan *plan = calloc(1, sizeof(*plan));
 	int r;
 
-	r = plan_new(&plan, host, launch, ret_fault);
-	if (r != 0)
-		return r;
-	if (ret_repository)
+	if (!plan)
+		return -ENOMEM;
+	r = plan_check_all(plan, host, launch, ret_fault);
+	if (r == 0 && ret_repository)
 		*ret_repository = steal(&plan->repository);
 	plan_free(plan);
-	return 0;
+	return r;
 }
 
 int plan_make(struct plan **ret_plan, const struct plan_host *host,
 	      const struct launch_request *launch, struct fault *ret_fault)
 {
-	int r = plan_new(ret_plan, host, launch, ret_fault);
+	struct system_facts *facts;
+	int r;
 
+	r = plan_cache_facts(host->cache, &facts);
+	if (r == 0)
+		r = plan_build(ret_plan, host, facts, launch, ret_fault);
 	if (r == FAULT) {
 		ret_fault->code = ERROR_unavailable;
 		ret_fault->cause = CAUSE_sandbox_unavailable;

@@ -22,7 +22,10 @@
  * environment.c.
  */
 
-/* What is true of this host and this daemon; made once at start. Strings are owned. */
+/*
+ * What is true of this host and this daemon; made once at start. Strings are owned. The cache is
+ * what plans have in common, filled by the functions below: one thread at a time may call them.
+ */
 struct plan_host {
 	uid_t uid;
 	gid_t gid;
@@ -33,6 +36,7 @@ struct plan_host {
 	char *runtime_folder;
 	char *config_folder; /* may not exist */
 	const struct config *config;
+	struct plan_cache *cache;
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
@@ -46,7 +50,8 @@ enum plan_operation_type {
 	PLAN_TMPFS,	  /* size, mode */
 	PLAN_DIRECTORY,
 	PLAN_SYMLINK, /* source is the link's text */
-	PLAN_FILE,    /* data, read-only */
+	PLAN_FILE,    /* a file, read-only */
+	PLAN_MASK,    /* a file of /proc that reads as empty */
 	PLAN_PROC,
 	PLAN_DEV,
 	PLAN_REMOUNT_RO,
@@ -58,9 +63,9 @@ struct plan_operation {
 	char *source;	   /* host path (for the record) or link text */
 	bool writable;
 	int descriptor; /* index in plan->descriptors, -1 for none */
-	uint64_t size;	/* PLAN_TMPFS: bytes at most; PLAN_FILE: of data */
+	uint64_t size;	/* PLAN_TMPFS: bytes at most */
 	unsigned int mode;
-	char *data; /* PLAN_FILE: any bytes */
+	struct plan_file *file; /* PLAN_FILE: its contents */
 };
 
 struct plan {
@@ -81,7 +86,7 @@ struct plan {
 };
 
 /*
- * Everything that can be refused about a launch, without keeping anything: used before a launch
+ * Everything that can be refused about a launch, without opening anything for it: used before one
  * is accepted. ret_repository (optional) is the canonical repository, to be freed.
  */
 int plan_check(const struct plan_host *host, const struct launch_request *launch,

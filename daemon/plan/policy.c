@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
+#include "guarded.h"
 #include "listeners.h"
-#include "mounts.h"
 
 #include <linux/magic.h>
 #include <string.h>
@@ -17,134 +17,30 @@
  *  2. No source is, contains or lies in trialsd's state or runtime folder, in any mode: they hold
  *     other Trials' results and the socket that launches them.
  *  3. A writable source belongs to us (unless we are root), so that a Trial gets no right of
- *     somebody else's folder that its owner forgot to take away.
+ *     somebody else's folder that its owner forgot to take away. A writable file has no second
+ *     name (hard link): it could be a file of rule 5, which no path or inode of a folder shows.
  *  4. A writable source is not and does not contain / or HOME.
  *  5. A writable source is not, does not contain and does not lie in: trialsd's state, runtime
- *     or configuration folder; credentials and logins (thirdshift's, each Harness's); a Trials
- *     home; keys (ssh, gnupg); or a place from which the host runs programs on the person's
- *     behalf (~/.local/bin, systemd user units, autostart, shell start-up files). One that does
- *     not exist yet counts: the folder in which it would be made contains it.
+ *     or configuration folder, or one of the places in guarded.c: logins and keys, and whatever
+ *     the host executes or takes commands from on the person's behalf. One that does not exist
+ *     yet counts: the folder in which it would be made contains it.
  *  6. No socket is listened on at or below a source, in any mode: a read-only bind does not stop
  *     connect(). Best effort (listeners.h): a hard link, a relative name, a socket of another
  *     network namespace and one made later escape it.
  *  7. A writable bind does not contain the repository, build or skills of the same launch when
- *     those are read-only, other than as the mount point they are bound on.
+ *     those are read-only.
  *
- * Paths are not what is compared. Each source and each guarded place is an O_PATH descriptor;
- * "contains" and "lies in" are answered by climbing from it by `..` and comparing device and
- * inode, so no spelling and no symbolic link matters. A bind mount on the host gives one folder
+ * Paths are not what is compared. Each source is an O_PATH descriptor, and each guarded place was
+ * one when it was found; "contains" and "lies in" are answered by climbing from it by `..` and
+ * comparing device and inode, so no spelling and no symbolic link matters. A bind mount on the host gives one folder
  * a second set of parents, so the position of each within its own file system is compared too
  * (mounts.h), and that of every mount below a source.
  */
 
-enum guard_reach {
-	GUARD_WRITABLE_ABOVE,  /* a writable source that is or contains it */
-	GUARD_WRITABLE_AROUND, /* or lies in it */
-	GUARD_ANY_MODE_AROUND, /* in any mode */
-};
-
-struct guard {
-	const char *what;
-	enum guard_reach reach;
-	struct place place; /* the deepest part that exists */
-	char *rest;	    /* what of it does not exist, or NULL */
-	struct ancestry ancestry;
-	struct mount_position position;
-};
-
-/* Below HOME. */
-static const struct {
-	const char *path;
-	const char *what;
-} guarded_in_home[] = {
-	{".thirdshift", "thirdshift's credentials and the Trials homes"},
-	{".codex", "the login folder of Codex"},
-	{".claude", "the login folder of Claude Code"},
-	{".claude.json", "a login file of Claude Code"},
-	{".grok", "the login folder of Grok"},
-	{".kimi", "the login folder of Kimi"},
-	{".kimi-code", "the login folder of Kimi"},
-	{".config/muse", "the login folder of Muse"},
-	{".gemini", "the login folder of Antigravity"},
-	{".local/share/opencode", "the login folder of OpenCode"},
-	{".ssh", "the folder of ssh keys"},
-	{".gnupg", "the folder of gpg keys"},
-	{".local/bin", "a folder of programs that the host runs"},
-	{".config/systemd", "the folder of systemd user units"},
-	{".local/share/systemd", "the folder of systemd user units"},
-	{".config/autostart", "a folder of programs that the host runs"},
-	{".config/environment.d", "the folder of the session's environment"},
-	{".profile", "a start-up file of the shell"},
-	{".bash_profile", "a start-up file of the shell"},
-	{".bashrc", "a start-up file of the shell"},
-	{".zshenv", "a start-up file of the shell"},
-	{".zshrc", "a start-up file of the shell"},
-};
-
-#define GUARDS_MAX (ARRAY_SIZE(guarded_in_home) + 8)
-
 struct policy {
 	const struct plan_host *host;
-	struct mount_table mounts;
-	struct guard guards[GUARDS_MAX];
-	size_t guard_count;
+	const struct guards *guards;
 };
-
-static void policy_done(struct policy *policy)
-{
-	for (size_t i = 0; i < policy->guard_count; i++) {
-		place_done(&policy->guards[i].place);
-		free(policy->guards[i].rest);
-		ancestry_done(&policy->guards[i].ancestry);
-		mount_position_done(&policy->guards[i].position);
-	}
-	mount_table_done(&policy->mounts);
-}
-
-static int guard_add(struct policy *policy, const char *what, const char *path,
-		     enum guard_reach reach)
-{
-	struct guard *guard = &policy->guards[policy->guard_count++];
-	int r;
-
-	*guard = (struct guard){.what = what, .reach = reach, .place = PLACE_INIT};
-	r = place_open_existing(&guard->place, path, &guard->rest);
-	if (r == 0)
-		r = place_ancestry(&guard->place, &guard->ancestry);
-	if (r == 0)
-		r = mount_position(&policy->mounts, &guard->place, &guard->position);
-	return r == -ENOENT ? 0 : r;
-}
-
-static int guards_open(struct policy *policy, bool writable)
-{
-	const struct plan_host *host = policy->host;
-	int r = 0;
-
-	if (writable) {
-		r = guard_add(policy, "the root folder", "/", GUARD_WRITABLE_ABOVE);
-		if (r == 0)
-			r = guard_add(policy, "the home folder", host->home, GUARD_WRITABLE_ABOVE);
-	}
-	if (r == 0)
-		r = guard_add(policy, "trialsd's state folder", host->state_folder,
-			      GUARD_ANY_MODE_AROUND);
-	if (r == 0)
-		r = guard_add(policy, "trialsd's runtime folder", host->runtime_folder,
-			      GUARD_ANY_MODE_AROUND);
-	if (r < 0 || !writable)
-		return r;
-	r = guard_add(policy, "trialsd's configuration", host->config_folder,
-		      GUARD_WRITABLE_AROUND);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(guarded_in_home); i++) {
-		_cleanup_free_ char *path = NULL;
-
-		if (asprintf(&path, "%s/%s", host->home, guarded_in_home[i].path) < 0)
-			return -ENOMEM;
-		r = guard_add(policy, guarded_in_home[i].what, path, GUARD_WRITABLE_AROUND);
-	}
-	return r;
-}
 
 static struct place_step step_of(const struct place *place)
 {
@@ -168,17 +64,16 @@ static bool contains(const struct policy *policy, const struct bound *bound,
 	for (size_t i = 0; i < guard->place.link_count; i++)
 		if (path_within(guard->place.links[i].location, bound->place.canonical))
 			return true;
-	if (guard->reach == GUARD_WRITABLE_ABOVE)
-		return false;
-	for (size_t i = 0; i < policy->mounts.count; i++) {
-		const struct mount *mount = &policy->mounts.mounts[i];
+	for (size_t i = 0; i < policy->guards->mounts.count; i++) {
+		const struct mount *mount = &policy->guards->mounts.mounts[i];
 		const struct mount_position below = {mount->major, mount->minor, mount->root};
 
 		if (path_within(mount->point, bound->place.canonical) &&
 		    strcmp(mount->point, bound->place.canonical) &&
 		    same_file_system(&below, &guard->position) &&
 		    (path_within(guard->position.path, below.path) ||
-		     (!guard->rest && path_within(below.path, guard->position.path))))
+		     (guard->reach != GUARD_WRITABLE_ABOVE && !guard->rest &&
+		      path_within(below.path, guard->position.path))))
 			return true;
 	}
 	return false;
@@ -219,11 +114,10 @@ static int guard_fault(const struct bound *bound, const struct guard *guard, str
 static int guards_check(const struct policy *policy, const struct bound *bound,
 			const struct mount_position *position, struct fault *fault)
 {
-	for (size_t i = 0; i < policy->guard_count; i++) {
-		const struct guard *guard = &policy->guards[i];
+	for (size_t i = 0; i < policy->guards->count; i++) {
+		const struct guard *guard = &policy->guards->items[i];
 
-		if (guard->place.fd < 0 ||
-		    (!bound->writable && guard->reach != GUARD_ANY_MODE_AROUND))
+		if (!bound->writable && guard->reach != GUARD_ANY_MODE_AROUND)
 			continue;
 		if (contains(policy, bound, position, guard) ||
 		    (guard->reach != GUARD_WRITABLE_ABOVE && lies_in(bound, position, guard)))
@@ -270,8 +164,8 @@ static int below_check(const struct policy *policy, const struct bound *bound, s
 {
 	_cleanup_free_ char *shown = display(bound->place.canonical);
 
-	for (size_t i = 0; i < policy->mounts.count; i++) {
-		const struct mount *mount = &policy->mounts.mounts[i];
+	for (size_t i = 0; i < policy->guards->mounts.count; i++) {
+		const struct mount *mount = &policy->guards->mounts.mounts[i];
 		_cleanup_free_ char *point = NULL;
 
 		if (!is_kernel_type(mount->type) ||
@@ -299,29 +193,41 @@ static int owner_check(const struct policy *policy, const struct bound *bound, s
 		(unsigned int)policy->host->uid);
 }
 
+/* Rule 3, for files. */
+static int names_check(const struct bound *bound, struct fault *fault)
+{
+	_cleanup_free_ char *shown = NULL;
+	int r;
+
+	if (!bound->writable || !S_ISREG(bound->place.mode) || bound->place.names <= 1)
+		return 0;
+	shown = display(bound->place.canonical);
+	r = fault_set(
+		fault, ERROR_refused,
+		"%s: %s may not be bound writable: it has %llu names (hard links), and another may be that of a login or a start-up file",
+		bound->field, shown, (unsigned long long)bound->place.names);
+	return r < 0 ? r : fault_hint(fault, "bind a copy of it, or bind it read-only");
+}
+
 /* Rule 7. */
 static int read_only_check(const struct bound_list *bounds, const struct bound *writable,
 			   struct fault *fault)
 {
 	for (size_t i = 0; writable->writable && i < bounds->count; i++) {
 		const struct bound *kept = &bounds->items[i];
-		const char *below = kept->place.canonical + strlen(writable->place.canonical);
-		_cleanup_free_ char *shown = NULL, *through = NULL;
+		_cleanup_free_ char *shown = NULL;
+		int r;
 
 		if (kept == writable || kept->writable || !strncmp(kept->field, "binds", 5) ||
 		    !ancestry_has(&kept->ancestry, step_of(&writable->place)))
 			continue;
-		if (path_within(kept->place.canonical, writable->place.canonical)) {
-			if (asprintf(&through, "%s%s", writable->destination, below) < 0)
-				return -ENOMEM;
-			if (!strcmp(through, kept->destination))
-				continue;
-		}
 		shown = display(kept->place.canonical);
-		return fault_set(
+		r = fault_set(
 			fault, ERROR_refused,
 			"%s: its source is or contains %s (%s), which is bound read-only, and would make it writable",
 			writable->field, shown, kept->field);
+		return r < 0 ? r
+			     : fault_hint(fault, "keep it outside of the folder that is writable");
 	}
 	return 0;
 }
@@ -343,8 +249,8 @@ static bool device_matters(const struct policy *policy, const struct bound *boun
 {
 	if (bound->place.device == device)
 		return true;
-	for (size_t i = 0; i < policy->mounts.count; i++)
-		if (path_within(policy->mounts.mounts[i].point, bound->place.canonical))
+	for (size_t i = 0; i < policy->guards->mounts.count; i++)
+		if (path_within(policy->guards->mounts.mounts[i].point, bound->place.canonical))
 			return true;
 	return false;
 }
@@ -366,7 +272,7 @@ static int listener_check(const struct policy *policy, const struct bound_list *
 		if (ancestry.count == 0) {
 			_cleanup_(place_done) struct place place = PLACE_INIT;
 			_cleanup_free_ char *rest = NULL;
-			int r = place_open_existing(&place, path, &rest);
+			int r = place_open_existing(&place, path, &rest, NULL);
 
 			if (r == 0)
 				r = place_ancestry(&place, &ancestry);
@@ -405,11 +311,13 @@ static int bound_check(const struct policy *policy, const struct bound *bound, s
 
 	r = kind_check(bound, fault);
 	if (r == 0)
-		r = mount_position(&policy->mounts, &bound->place, &position);
+		r = mount_position(&policy->guards->mounts, &bound->place, &position);
 	if (r == 0 || r == -ENOENT)
 		r = guards_check(policy, bound, &position, fault);
 	if (r == 0)
 		r = owner_check(policy, bound, fault);
+	if (r == 0)
+		r = names_check(bound, fault);
 	if (r == 0)
 		r = below_check(policy, bound, fault);
 	return r;
@@ -418,17 +326,12 @@ static int bound_check(const struct policy *policy, const struct bound *bound, s
 int policy_check(const struct plan_host *host, const struct bound_list *bounds,
 		 struct fault *ret_fault)
 {
-	_cleanup_(policy_done) struct policy policy = {.host = host};
-	bool writable = false;
+	struct policy policy = {.host = host, .guards = &host->cache->guards};
 	int r;
 
 	if (bounds->count == 0)
 		return 0;
-	for (size_t i = 0; i < bounds->count; i++)
-		writable |= bounds->items[i].writable;
-	r = mount_table_read(&policy.mounts);
-	if (r == 0)
-		r = guards_open(&policy, writable);
+	r = guards_refresh(&host->cache->guards, host);
 	for (size_t i = 0; r == 0 && i < bounds->count; i++) {
 		r = bound_check(&policy, &bounds->items[i], ret_fault);
 		if (r == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,17 +14,75 @@
  * own, which fall back to 127.0.0.1, where nothing answers and the refusal comes at once.
  */
 
-static int add_file(struct plan *plan, const char *path, const char *text)
-{
-	struct plan_operation *operation;
+static char *text_of(const char *format, ...) _printf_(1, 2);
 
-	/* The host's own place for it may be elsewhere; ours is what the sandbox has. */
-	operation = plan_add(plan, PLAN_FILE, path, NULL);
-	if (!operation)
-		return -ENOMEM;
-	operation->data = strdup(text);
-	operation->size = strlen(text);
-	return operation->data ? 0 : -ENOMEM;
+static char *text_of(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		text = NULL;
+	va_end(arguments);
+	return text;
+}
+
+/* NULL when out of memory. */
+static char *root_file_text(enum root_file which, enum network network,
+			    const struct plan_host *host, const struct system_facts *facts)
+{
+	bool shared = network == NETWORK_host;
+	unsigned int uid = host->uid, gid = host->gid;
+
+	switch (which) {
+	case ROOT_PASSWD:
+		return text_of("%s:x:%u:%u:%s:%s:/bin/sh\n"
+			       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+			       host->user, uid, gid, host->user, host->home);
+	case ROOT_GROUP:
+		return text_of("%s:x:%u:\nnogroup:x:65534:\n", host->user, gid);
+	case ROOT_HOSTS:
+		return text_of("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 trial\n%s",
+			       shared && facts->hosts ? facts->hosts : "");
+	case ROOT_NSSWITCH:
+		return text_of("passwd: files\ngroup: files\nshadow: files\nhosts: files%s\n"
+			       "networks: files\nprotocols: files\nservices: files\n",
+			       shared ? " dns" : "");
+	case ROOT_HOSTNAME:
+		return strdup("trial\n");
+	default:
+		return strdup(shared && facts->resolv_conf ? facts->resolv_conf
+							   : "# This sandbox has no name server.\n"
+							     "options timeout:1 attempts:1\n");
+	}
+}
+
+static int add_files(struct plan *plan, const struct plan_host *host, struct system_facts *facts)
+{
+	static const char *const paths[ROOT_FILES] = {
+		[ROOT_PASSWD] = "/etc/passwd",	   [ROOT_GROUP] = "/etc/group",
+		[ROOT_HOSTS] = "/etc/hosts",	   [ROOT_NSSWITCH] = "/etc/nsswitch.conf",
+		[ROOT_HOSTNAME] = "/etc/hostname", [ROOT_RESOLV_CONF] = "/etc/resolv.conf",
+	};
+	struct plan_file **files = facts->root[plan->network == NETWORK_host];
+
+	for (enum root_file i = 0; i < ROOT_FILES; i++) {
+		struct plan_operation *operation;
+
+		if (!files[i]) {
+			char *text = root_file_text(i, plan->network, host, facts);
+
+			if (!text || plan_file_new(&files[i], text, strlen(text)) < 0)
+				return -ENOMEM;
+		}
+		/* The host's own place for it may be elsewhere; ours is what the sandbox has. */
+		operation = plan_add(plan, PLAN_FILE, paths[i], NULL);
+		if (!operation)
+			return -ENOMEM;
+		operation->file = plan_file_ref(files[i]);
+	}
+	return 0;
 }
 
 static int add_tmpfs(struct plan *plan, const char *path, uint64_t size, unsigned int mode)
@@ -37,51 +96,6 @@ static int add_tmpfs(struct plan *plan, const char *path, uint64_t size, unsigne
 	return 0;
 }
 
-static int add_users(struct plan *plan, const struct plan_host *host)
-{
-	_cleanup_free_ char *passwd = NULL, *group = NULL;
-	int r;
-
-	if (asprintf(&passwd,
-		     "%s:x:%u:%u:%s:%s:/bin/sh\n"
-		     "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-		     host->user, (unsigned int)host->uid, (unsigned int)host->gid, host->user,
-		     host->home) < 0)
-		return -ENOMEM;
-	if (asprintf(&group, "%s:x:%u:\nnogroup:x:65534:\n", host->user, (unsigned int)host->gid) <
-	    0)
-		return -ENOMEM;
-	r = add_file(plan, "/etc/passwd", passwd);
-	return r == 0 ? add_file(plan, "/etc/group", group) : r;
-}
-
-static int add_names(struct plan *plan, const struct system_facts *facts)
-{
-	bool host = plan->network == NETWORK_host;
-	_cleanup_free_ char *hosts = NULL, *nsswitch = NULL;
-	int r;
-
-	if (asprintf(&hosts, "127.0.0.1 localhost\n::1 localhost\n127.0.1.1 trial\n%s",
-		     facts->hosts ? facts->hosts : "") < 0)
-		return -ENOMEM;
-	if (asprintf(&nsswitch,
-		     "passwd: files\ngroup: files\nshadow: files\nhosts: files%s\n"
-		     "networks: files\nprotocols: files\nservices: files\n",
-		     host ? " dns" : "") < 0)
-		return -ENOMEM;
-	r = add_file(plan, "/etc/hosts", hosts);
-	if (r == 0)
-		r = add_file(plan, "/etc/nsswitch.conf", nsswitch);
-	if (r == 0)
-		r = add_file(plan, "/etc/hostname", "trial\n");
-	if (r == 0)
-		r = add_file(plan, "/etc/resolv.conf",
-			     facts->resolv_conf ? facts->resolv_conf
-						: "# This sandbox has no name server.\n"
-						  "options timeout:1 attempts:1\n");
-	return r;
-}
-
 /* /var/tmp is a second name of /tmp, except where a bind needs a folder there. */
 static int add_var_tmp(struct plan *plan, const struct bound_list *bounds, uint64_t size)
 {
@@ -91,11 +105,11 @@ static int add_var_tmp(struct plan *plan, const struct bound_list *bounds, uint6
 	return plan_add(plan, PLAN_SYMLINK, "/var/tmp", "../tmp") ? 0 : -ENOMEM;
 }
 
-/* Takes the host's operations, but for those whose place is taken. */
-static int take_facts(struct plan *plan, struct system_facts *facts)
+/* The host's operations, but for those whose place is taken. */
+static int add_facts(struct plan *plan, const struct system_facts *facts)
 {
 	for (size_t i = 0; i < facts->operation_count; i++) {
-		struct plan_operation *fact = &facts->operations[i];
+		const struct plan_operation *fact = &facts->operations[i];
 		struct plan_operation *operation;
 
 		if (plan_at(plan, fact->destination))
@@ -105,7 +119,7 @@ static int take_facts(struct plan *plan, struct system_facts *facts)
 			return -ENOMEM;
 		operation->size = fact->size;
 		operation->mode = fact->mode;
-		operation->data = steal(&fact->data);
+		operation->file = plan_file_ref(fact->file);
 	}
 	return 0;
 }
@@ -115,9 +129,7 @@ int root_compose(struct plan *plan, const struct plan_host *host, struct system_
 {
 	int r;
 
-	r = add_users(plan, host);
-	if (r == 0)
-		r = add_names(plan, facts);
+	r = add_files(plan, host, facts);
 	if (r == 0 &&
 	    (!plan_add(plan, PLAN_PROC, "/proc", NULL) || !plan_add(plan, PLAN_DEV, "/dev", NULL) ||
 	     !plan_add(plan, PLAN_DIRECTORY, "/run", NULL)))
@@ -130,5 +142,5 @@ int root_compose(struct plan *plan, const struct plan_host *host, struct system_
 		r = add_tmpfs(plan, host->home, sizes->home, 0700);
 	if (r == 0)
 		r = add_var_tmp(plan, bounds, sizes->var_tmp);
-	return r == 0 ? take_facts(plan, facts) : r;
+	return r == 0 ? add_facts(plan, facts) : r;
 }

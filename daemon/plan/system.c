@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "text_file.h"
 
 /*
  * What the system of this host looks like: /usr and the folders or links that distributions put
- * beside it, and the few things of /etc that programs in /usr cannot do without. Read when a plan
- * is made, so that an upgrade of the host is seen by the next Trial.
+ * beside it, and the few things of /etc that programs in /usr cannot do without. Everything that is
+ * looked at leaves a stamp, so that an upgrade of the host is seen by the next Trials (cache.c).
  *
  * A mount costs 0.13 ms of each launch and a copied file 0.02, so small files are copied, and
  * only folders and large files are bound. Certificates are found through whole chains of links:
@@ -26,6 +27,7 @@
 
 struct reader {
 	struct system_facts *facts;
+	struct stamps *stamps;
 	uid_t owner;	      /* of the system: root, or what root is mapped to */
 	unsigned int outside; /* certificates that were brought along */
 };
@@ -62,9 +64,31 @@ static int add_copy(struct reader *reader, const char *path, char *data, size_t 
 		free(data);
 		return -ENOMEM;
 	}
-	operation->data = data;
-	operation->size = size;
-	return 0;
+	return plan_file_new(&operation->file, data, size);
+}
+
+/* Looks at a path through its links, and at what it is. -ENOENT when it is not there. */
+static int look(struct reader *reader, const char *path, struct place *ret_place)
+{
+	_cleanup_free_ char *rest = NULL;
+	int r = place_open_existing(ret_place, path, &rest, reader->stamps);
+
+	if (r < 0 || rest)
+		return r < 0 ? r : -ENOENT;
+	return stamps_add(reader->stamps, ret_place->canonical, ret_place->fd, true);
+}
+
+/* A file of the host's that is read by its path; NULL when it cannot be. */
+static int read_text(struct reader *reader, const char *path, char **ret_text)
+{
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+	int r = look(reader, path, &place);
+
+	if (r == 0)
+		r = text_file_read_at(place.fd, COPY_BYTES_MAX, ret_text, NULL);
+	if (r < 0)
+		*ret_text = NULL;
+	return r == -ENOMEM ? r : 0;
 }
 
 static int add_links(struct reader *reader, const struct place *place)
@@ -85,13 +109,12 @@ static int add_links(struct reader *reader, const struct place *place)
 static int add_path(struct reader *reader, const char *path)
 {
 	_cleanup_(place_done) struct place place = PLACE_INIT;
-	_cleanup_free_ char *rest = NULL;
 	char *data = NULL;
 	size_t size;
 	int r;
 
-	r = place_open_existing(&place, path, &rest);
-	if (r == -ENOENT || (r == 0 && rest) || (r == 0 && place.uid != reader->owner))
+	r = look(reader, path, &place);
+	if (r == -ENOENT || (r == 0 && place.uid != reader->owner))
 		return 0;
 	if (r == 0)
 		r = add_links(reader, &place);
@@ -178,18 +201,45 @@ static int is_conf(const struct dirent *entry)
 	return length > 5 && !strcmp(entry->d_name + length - 5, ".conf");
 }
 
+/* The linker's folder of further files, each after the other. */
+static int append_linker_parts(struct reader *reader, char **text, size_t *size)
+{
+	_cleanup_(place_done) struct place folder = PLACE_INIT;
+	struct dirent **entries = NULL;
+	int count, r;
+
+	r = look(reader, "/etc/ld.so.conf.d", &folder);
+	if (r < 0)
+		return r == -ENOMEM ? r : 0;
+	count = scandir(folder.canonical, &entries, is_conf, alphasort);
+	for (int i = 0; i < count; i++) {
+		_cleanup_free_ char *path = NULL, *part = NULL;
+
+		if (r == 0 && asprintf(&path, "%s/%s", folder.canonical, entries[i]->d_name) < 0)
+			r = -ENOMEM;
+		if (r == 0)
+			r = read_text(reader, path, &part);
+		if (r == 0 && part)
+			r = text_append(text, size, part);
+		if (r == 0 && *size > 0 && (*text)[*size - 1] != '\n')
+			r = text_append(text, size, "\n");
+		free(entries[i]);
+	}
+	free(entries);
+	return r;
+}
+
 /* What a linker reads: the file and those it includes, as one instead of a mount. */
 static int add_linker_configuration(struct reader *reader)
 {
-	struct dirent **entries = NULL;
-	char *text = NULL, *own = NULL;
+	_cleanup_free_ char *text = NULL, *own = NULL;
 	char *rest, *line;
 	size_t size = 0;
-	int count, r;
+	int r;
 
-	if (text_file_read("/etc/ld.so.conf", COPY_BYTES_MAX, &own, NULL) < 0)
-		return 0;
-	count = scandir("/etc/ld.so.conf.d", &entries, is_conf, alphasort);
+	r = read_text(reader, "/etc/ld.so.conf", &own);
+	if (r < 0 || !own)
+		return r;
 	r = text_append(&text, &size, "");
 	rest = own;
 	while (r == 0 && (line = strsep(&rest, "\n")))
@@ -198,24 +248,9 @@ static int add_linker_configuration(struct reader *reader)
 			if (r == 0)
 				r = text_append(&text, &size, "\n");
 		}
-	for (int i = 0; i < count; i++) {
-		_cleanup_free_ char *path = NULL, *part = NULL;
-
-		if (r == 0 && asprintf(&path, "/etc/ld.so.conf.d/%s", entries[i]->d_name) < 0)
-			r = -ENOMEM;
-		if (r == 0 && text_file_read(path, COPY_BYTES_MAX, &part, NULL) == 0)
-			r = text_append(&text, &size, part);
-		if (r == 0 && size > 0 && text[size - 1] != '\n')
-			r = text_append(&text, &size, "\n");
-		free(entries[i]);
-	}
-	free(entries);
-	free(own);
-	if (r < 0) {
-		free(text);
-		return r;
-	}
-	return add_copy(reader, "/etc/ld.so.conf", text, size);
+	if (r == 0)
+		r = append_linker_parts(reader, &text, &size);
+	return r == 0 ? add_copy(reader, "/etc/ld.so.conf", steal(&text), size) : r;
 }
 
 /* /bin, /lib64, …: links into /usr where the distribution merged them, folders where not. */
@@ -224,9 +259,10 @@ static int add_root_folder(struct reader *reader, const char *path)
 	char text[PATH_BYTES_MAX + 1];
 	struct stat st;
 	ssize_t size;
+	int r = stamps_add_path(reader->stamps, path, true);
 
-	if (lstat(path, &st) < 0 || st.st_uid != reader->owner)
-		return 0;
+	if (r < 0 || lstat(path, &st) < 0 || st.st_uid != reader->owner)
+		return r;
 	if (S_ISDIR(st.st_mode))
 		return add(reader, PLAN_SYSTEM_BIND, path, path) ? 0 : -ENOMEM;
 	if (!S_ISLNK(st.st_mode))
@@ -269,10 +305,21 @@ static int read_etc(struct reader *reader)
 	return r == 0 ? add_linker_configuration(reader) : r;
 }
 
-int system_facts_read(struct system_facts *ret_facts, enum network network)
+/* What lists the person's keys by name; the keyring is the uid's, whatever the namespace. */
+static int read_proc(struct reader *reader)
+{
+	static const char *const files[] = {"/proc/key-users", "/proc/keys"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (access(files[i], F_OK) == 0 && !add(reader, PLAN_MASK, files[i], NULL))
+			return -ENOMEM;
+	return 0;
+}
+
+int system_facts_read(struct system_facts *ret_facts, struct stamps *stamps)
 {
 	_cleanup_(system_facts_done) struct system_facts facts = {0};
-	struct reader reader = {.facts = &facts};
+	struct reader reader = {.facts = &facts, .stamps = stamps};
 	struct stat st;
 	int r;
 
@@ -282,16 +329,15 @@ int system_facts_read(struct system_facts *ret_facts, enum network network)
 	r = read_root(&reader);
 	if (r == 0)
 		r = read_etc(&reader);
+	if (r == 0)
+		r = read_proc(&reader);
+	/* Through their links, as they are now; without them the sandbox's own stand. */
+	if (r == 0)
+		r = read_text(&reader, "/etc/resolv.conf", &facts.resolv_conf);
+	if (r == 0)
+		r = read_text(&reader, "/etc/hosts", &facts.hosts);
 	if (r < 0)
 		return r;
-	if (network == NETWORK_host) {
-		/* Through their links, as they are now; without them the sandbox's own stand. */
-		if (text_file_read("/etc/resolv.conf", COPY_BYTES_MAX, &facts.resolv_conf, NULL) <
-		    0)
-			facts.resolv_conf = NULL;
-		if (text_file_read("/etc/hosts", COPY_BYTES_MAX, &facts.hosts, NULL) < 0)
-			facts.hosts = NULL;
-	}
 	*ret_facts = facts;
 	facts = (struct system_facts){0};
 	return 0;
@@ -302,5 +348,8 @@ void system_facts_done(struct system_facts *facts)
 	operations_free(facts->operations, facts->operation_count);
 	free(facts->resolv_conf);
 	free(facts->hosts);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t k = 0; k < ROOT_FILES; k++)
+			plan_file_unref(facts->root[i][k]);
 	*facts = (struct system_facts){0};
 }

@@ -12,10 +12,12 @@ import shutil
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import tempfile
 import time
 import traceback
+import uuid
 
 try:
     import msgpack
@@ -213,6 +215,45 @@ class Trial:
             self.wait()
         os.close(self.pidfd)
         shutil.rmtree(self.folder)
+
+
+CGROUPS = "/sys/fs/cgroup"
+
+
+def manager_cgroup():
+    """Where the user manager's own units live, or None."""
+    show = subprocess.run(["systemctl", "--user", "show", "-P", "ControlGroup"],
+                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return show.stdout.decode().strip() or None
+
+
+MANAGER = manager_cgroup()
+
+
+class ScopedTrial(Trial):
+    """Its keeper is in a delegated scope before its gate opens, as trialsd sees to it."""
+
+    def __init__(self, command, **plan):
+        self.unit = f"trial-{uuid.uuid4()}.scope"
+        super().__init__(command, start=False, backend="systemd", within=[
+            "systemd-run", "--user", "--scope", "--quiet", "--collect", f"--unit={self.unit}",
+            "--property=Delegate=yes", "--property=OOMPolicy=continue", "--"], **plan)
+        self.cgroup = None
+        until(self.find, 10, "the scope")
+        self.plan["cgroup"] = self.cgroup
+        self.start()
+
+    def find(self):
+        with open(f"/proc/{self.pid}/cgroup") as cgroup, open(f"/proc/{self.pid}/comm") as comm:
+            path = cgroup.read().strip().rpartition("0::")[2]
+            if not path.endswith("/" + self.unit) or comm.read().strip() != "trial-keeper":
+                return False
+        self.cgroup = path
+        return True
+
+    def processes(self, group):
+        with open(f"{CGROUPS}{self.cgroup}/{group}/cgroup.procs") as processes:
+            return [int(pid) for pid in processes]
 
 
 def sh(text):

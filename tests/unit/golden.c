@@ -64,7 +64,7 @@ static int request_launch(msgpack_sbuffer *buffer)
 		.environment = LIST(environment),
 		.network = NETWORK_none,
 		.prompt = {(const uint8_t *)"Mend the test.\n\0\xff", 17},
-		.limits = {.has = {true, true, true, true, true, true, true, true},
+		.limits = {.has = {true, true, true, true, true, true, true, true, true},
 			   .wall_seconds = 5400.5,
 			   .memory = 4ull << 30,
 			   .swap = 0,
@@ -72,7 +72,8 @@ static int request_launch(msgpack_sbuffer *buffer)
 			   .cpu = 150,
 			   .tmp = 1ull << 30,
 			   .home = 1ull << 30,
-			   .output = 64ull << 20},
+			   .output = 64ull << 20,
+			   .stall_seconds = 600.5},
 		.labels = LIST(labels),
 		.key = "experiment-42/arm-3/trial-1",
 		.priority = -5,
@@ -171,6 +172,25 @@ static int request_watch_after(msgpack_sbuffer *buffer)
 static int request_doctor(msgpack_sbuffer *buffer)
 {
 	return frame_write_request(buffer, 13, VERB_doctor, NULL, NULL);
+}
+
+static int request_pause(msgpack_sbuffer *buffer)
+{
+	struct pause_request pause = {.reason = "new login"};
+
+	return frame_write_request(buffer, 14, VERB_pause, &pause_request_type, &pause);
+}
+
+static int request_resume(msgpack_sbuffer *buffer)
+{
+	return frame_write_request(buffer, 15, VERB_resume, NULL, NULL);
+}
+
+static int request_drain(msgpack_sbuffer *buffer)
+{
+	struct drain_request drain = {.reason = "kernel upgrade"};
+
+	return frame_write_request(buffer, 16, VERB_drain, &drain_request_type, &drain);
 }
 
 static int request_status(msgpack_sbuffer *buffer)
@@ -463,6 +483,59 @@ static int reply_doctor(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 13, &doctor_reply_type, &reply);
 }
 
+static int reply_pause(msgpack_sbuffer *buffer)
+{
+	struct pause_reply pause = {.has = {true, true}, .running = 1, .queued = 5};
+
+	return frame_write_reply(buffer, 14, &pause_reply_type, &pause);
+}
+
+static int reply_resume(msgpack_sbuffer *buffer)
+{
+	struct resume_reply resume = {.has = {true, true}, .running = 1, .queued = 5};
+
+	return frame_write_reply(buffer, 15, &resume_reply_type, &resume);
+}
+
+static int reply_drain(msgpack_sbuffer *buffer)
+{
+	struct drain_reply drain = {.has = {true, true}, .running = 0, .queued = 5};
+
+	return frame_write_reply(buffer, 16, &drain_reply_type, &drain);
+}
+
+static int reply_status_paused(msgpack_sbuffer *buffer)
+{
+	struct status_reply status = {
+		.has = {.pid = true,
+			.started_at = true,
+			.backend = true,
+			.disk_bytes = true,
+			.max_running = true,
+			.queued = true,
+			.running = true,
+			.ended = true,
+			.clients = true,
+			.paused = true},
+		.program = "trialsd 0.1",
+		.pid = 4242,
+		.started_at = SUBMITTED - 60 * SECOND,
+		.socket = "/run/user/1000/trialsd/socket",
+		.state_folder = "/home/ann/.local/state/trialsd",
+		.runtime_folder = "/run/user/1000/trialsd",
+		.logs_folder = "/home/ann/.local/state/trialsd/trials",
+		.backend = BACKEND_systemd,
+		.max_running = 2,
+		.queued = 5,
+		.ended = 6,
+		.clients = 1,
+		.paused = true,
+		.paused_reason = "kernel upgrade",
+	};
+
+	return frame_write_reply(buffer, 11, &status_reply_type, &status);
+}
+
 static int reply_shutdown(msgpack_sbuffer *buffer)
 {
 	struct shutdown_reply shutdown = {.has = {true}, .canceled = 2};
@@ -574,6 +647,9 @@ const struct golden goldens[] = {
 	{"request-watch", &watch_request_type, request_watch},
 	{"request-watch-after", &watch_request_type, request_watch_after},
 	{"request-doctor", &doctor_request_type, request_doctor},
+	{"request-pause", &pause_request_type, request_pause},
+	{"request-resume", &resume_request_type, request_resume},
+	{"request-drain", &drain_request_type, request_drain},
 	{"request-status", &status_request_type, request_status},
 	{"request-shutdown", &shutdown_request_type, request_shutdown},
 	{"reply-hello", &hello_reply_type, reply_hello},
@@ -588,6 +664,10 @@ const struct golden goldens[] = {
 	{"reply-watch-number", &watch_reply_type, reply_watch_number},
 	{"reply-status", &status_reply_type, reply_status},
 	{"reply-doctor", &doctor_reply_type, reply_doctor},
+	{"reply-pause", &pause_reply_type, reply_pause},
+	{"reply-resume", &resume_reply_type, reply_resume},
+	{"reply-drain", &drain_reply_type, reply_drain},
+	{"reply-status-paused", &status_reply_type, reply_status_paused},
 	{"reply-shutdown", &shutdown_reply_type, reply_shutdown},
 	{"error", NULL, error},
 	{"error-without-hint", NULL, error_without_hint},

@@ -93,12 +93,18 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-void fixture_done(struct plan_fixture *fixture)
+void forget_binds(struct plan_fixture *fixture)
 {
 	for (size_t i = 0; i < fixture->launch.binds.count; i++) {
 		free((char *)fixture->binds[i].source);
 		free((char *)fixture->binds[i].destination);
 	}
+	fixture->launch.binds.count = 0;
+}
+
+void fixture_done(struct plan_fixture *fixture)
+{
+	forget_binds(fixture);
 	fault_done(&fixture->fault);
 	plan_host_done(&fixture->host);
 	ck_assert_int_eq(nftw(fixture->root, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
@@ -179,4 +185,20 @@ void expect_refusal(struct plan_fixture *fixture, enum error_code code, const ch
 	ck_assert_msg(fixture->fault.code == code, "code %s: %s",
 		      error_name((int)fixture->fault.code), fixture->fault.message);
 	ck_assert(utf8_valid(fixture->fault.message, strlen(fixture->fault.message)));
+}
+
+void expect_bind(struct plan_fixture *fixture, const char *source, const char *destination,
+		 const char *mode)
+{
+	add_bind(fixture, source, destination, mode);
+	expect_plan(fixture);
+	forget_binds(fixture);
+}
+
+void expect_bind_refused(struct plan_fixture *fixture, const char *source, const char *destination,
+			 const char *mode, const char *part, const char *other)
+{
+	add_bind(fixture, source, destination, mode);
+	expect_refusal(fixture, ERROR_refused, part, other);
+	forget_binds(fixture);
 }

@@ -33,6 +33,14 @@ void make_link(const char *path, const char *text);
 void add_bind(struct plan_fixture *fixture, const char *source, const char *destination,
 	      const char *mode);
 
+void forget_binds(struct plan_fixture *fixture);
+
+/* With one bind more for the time of the call: builds and expects a plan, or a refusal. */
+void expect_bind(struct plan_fixture *fixture, const char *source, const char *destination,
+		 const char *mode);
+void expect_bind_refused(struct plan_fixture *fixture, const char *source, const char *destination,
+			 const char *mode, const char *part, const char *other);
+
 /* This host's fixed part as no host has it, for the same plan everywhere. */
 void fixed_facts(struct system_facts *facts);
 

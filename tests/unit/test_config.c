@@ -101,6 +101,7 @@ START_TEST(every_key_is_read)
 				   "Path=/opt/a=b:/c/bin:/bin;x#y\n"
 				   "[Limits]\n"
 				   "Wall=1h 30min\n"
+				   "Stall=10min\n"
 				   "Memory=2G\n"
 				   "Swap=0\n"
 				   "Tasks=100\n"
@@ -118,6 +119,8 @@ START_TEST(every_key_is_read)
 	ck_assert(!config.require_limits);
 	ck_assert_str_eq(config.path, "/opt/a=b:/c/bin:/bin;x#y");
 	ck_assert_double_eq(config.limits.wall_seconds, 5400);
+	ck_assert(config.limits.has.stall_seconds);
+	ck_assert_double_eq(config.limits.stall_seconds, 600);
 	ck_assert(config.limits.has.memory && config.limits.has.swap && config.limits.has.cpu);
 	ck_assert_uint_eq(config.limits.memory, 2ull << 30);
 	ck_assert_uint_eq(config.limits.swap, 0);
@@ -181,6 +184,7 @@ static const struct {
 	{"[Sandbox]\nPath=.:/bin\n", ":2: Path"},
 	{"[Limits]\nWall=soon\n", ":2: Wall: \"soon\" is not a time such as 90min"},
 	{"[Limits]\nWall=0\n", ":2: Wall"},
+	{"[Limits]\nStall=0\n", ":2: Stall"},
 	{"[Limits]\nWall=366d\n", ":2: Wall"},
 	{"[Limits]\nMemory=99999999999999999999T\n", ":2: Memory"},
 	{"[Limits]\nMemory=4095K\n", ":2: Memory"},

@@ -412,7 +412,8 @@ static const struct {
 	 "command[1]", "must be a string without NUL"},
 	{BYTES("\x81\xa6memory\x01"), "memory", "no such key; there are: command, repository, "},
 	{BYTES("\x81\xa6limits\x81\xa3wal\x01"), "limits.wal",
-	 "no such key; there are: wall_seconds, memory, swap, tasks, cpu, tmp, home, output"},
+	 "no such key; there are: wall_seconds, memory, swap, tasks, cpu, tmp, home, output, "
+	 "stall_seconds"},
 	{BYTES("\x81\xa6limits\x81\xa6memory\xa2"
 	       "4G"),
 	 "limits.memory", "must be a whole number of bytes, at most 1125899906842624"},

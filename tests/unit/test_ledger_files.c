@@ -38,10 +38,10 @@ START_TEST(a_newer_schema_is_refused)
 {
 	close_ledger();
 	edit("PRAGMA user_version=7");
-	assert_refused("version 7", "up to 1");
-	edit("PRAGMA user_version=1; PRAGMA application_id=5");
+	assert_refused("version 7", "up to 2");
+	edit("PRAGMA user_version=2; PRAGMA application_id=5");
 	assert_refused("not a ledger", "");
-	ck_assert_str_eq(query("PRAGMA user_version"), "1");
+	ck_assert_str_eq(query("PRAGMA user_version"), "2");
 }
 END_TEST
 

@@ -144,6 +144,7 @@ START_TEST(limits_too_small)
 	TOO_SMALL(tasks, 0);
 	TOO_SMALL(cpu, 0);
 	TOO_SMALL(wall_seconds, 0);
+	TOO_SMALL(stall_seconds, 0);
 	limits->has.output = true;
 	limits->output = LIMIT_OUTPUT_BYTES_MIN;
 	limits->has.swap = true;

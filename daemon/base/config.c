@@ -97,6 +97,12 @@ static int set_max_running(struct config *config, const struct config_key *key, 
 	return r;
 }
 
+static int set_min_free(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	return quantity_size(value, &config->min_free) < 0 ? -EINVAL : 0;
+}
+
 static int set_backend(struct config *config, const struct config_key *key, const char *value)
 {
 	int backend = backend_from_name(value);
@@ -192,19 +198,27 @@ static int set_percent(struct config *config, const struct config_key *key, cons
 	return set_limit(config, key, value, read_percent);
 }
 
-static int set_wall(struct config *config, const struct config_key *key, const char *value)
+static int set_time(const struct config_key *key, const char *value, bool *ret_has,
+		    double *ret_seconds)
 {
 	double seconds = 0;
 
-	if (is_absent(key, value)) {
-		config->limits.has.wall_seconds = false;
-	} else {
-		if (quantity_time(value, &seconds) < 0 || seconds < 1)
-			return -EINVAL;
-		config->limits.has.wall_seconds = true;
-	}
-	config->limits.wall_seconds = seconds;
+	if (!is_absent(key, value) && (quantity_time(value, &seconds) < 0 || seconds < 1))
+		return -EINVAL;
+	*ret_has = !is_absent(key, value);
+	*ret_seconds = seconds;
 	return 0;
+}
+
+static int set_wall(struct config *config, const struct config_key *key, const char *value)
+{
+	return set_time(key, value, &config->limits.has.wall_seconds, &config->limits.wall_seconds);
+}
+
+static int set_stall(struct config *config, const struct config_key *key, const char *value)
+{
+	return set_time(key, value, &config->limits.has.stall_seconds,
+			&config->limits.stall_seconds);
 }
 
 static int set_grace(struct config *config, const struct config_key *key, const char *value)
@@ -233,6 +247,10 @@ static const struct config_key config_keys[] = {
 	 .allowed = "auto, systemd or none"},
 	{.section = "Daemon", .name = "Bwrap", .set = set_bwrap, .allowed = "an absolute path"},
 	{.section = "Daemon",
+	 .name = "MinFree",
+	 .set = set_min_free,
+	 .allowed = "a size such as 2G, or 0 for no guard"},
+	{.section = "Daemon",
 	 .name = "RequireLimits",
 	 .set = set_require_limits,
 	 .allowed = "yes or no"},
@@ -243,6 +261,11 @@ static const struct config_key config_keys[] = {
 	{.section = "Limits",
 	 .name = "Wall",
 	 .set = set_wall,
+	 .allowed = "a time such as 90min, from 1s to 365d, or infinity",
+	 .infinite = true},
+	{.section = "Limits",
+	 .name = "Stall",
+	 .set = set_stall,
 	 .allowed = "a time such as 90min, from 1s to 365d, or infinity",
 	 .infinite = true},
 	{.section = "Limits",
@@ -480,6 +503,7 @@ int config_init(struct config *config)
 
 	*config = (struct config){
 		.backend = BACKEND_systemd,
+		.min_free = 2ull << 30,
 		.require_limits = true,
 		.limits =
 			{
@@ -594,4 +618,21 @@ int config_read(struct config *config, const char *path, struct fault *ret_fault
 	config_done(config);
 	*config = copy;
 	return 0;
+}
+
+int config_find(struct config *config, const char *file, const char *folder,
+		struct fault *ret_fault)
+{
+	_cleanup_free_ char *usual = NULL;
+	int r;
+
+	if (file) {
+		r = config_read(config, file, ret_fault);
+		return r != -ENOENT ? r
+				    : fault_set(ret_fault, ERROR_invalid, "%s: no such file", file);
+	}
+	if (asprintf(&usual, "%s/trialsd.conf", folder) < 0)
+		return -ENOMEM;
+	r = config_read(config, usual, ret_fault);
+	return r == -ENOENT ? 0 : r;
 }

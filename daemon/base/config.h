@@ -13,11 +13,12 @@ struct config {
 	unsigned int max_running; /* MaxRunning=, 1 … 1024, default: number of processors */
 	enum backend backend;	  /* Backend=auto|systemd|none, default systemd */
 	char *bwrap;		  /* Bwrap=, absolute; NULL: found in root-owned folders of PATH */
+	uint64_t min_free;	  /* MinFree=, bytes, default 2G; 0: no guard */
 	bool require_limits;	  /* RequireLimits=yes|no, default yes */
 	/* [Sandbox] */
 	char *path; /* Path=, PATH inside; default /usr/local/bin:/usr/bin:/bin */
 	/* [Limits]: defaults for launches that do not say. Absent ones are not set. */
-	struct limits_spec limits; /* Wall= Memory= Swap= Tasks= CPU= Tmp= Home= Output= */
+	struct limits_spec limits; /* Wall= Stall= Memory= Swap= Tasks= CPU= Tmp= Home= Output= */
 	double grace_seconds;	   /* Grace=, default 10 */
 };
 
@@ -27,3 +28,7 @@ void config_done(struct config *config);
 
 /* On top of what config holds. -ENOENT when there is no such file. */
 int config_read(struct config *config, const char *path, struct fault *ret_fault);
+
+/* The file when one was named, which must exist; else folder's trialsd.conf, which need not. */
+int config_find(struct config *config, const char *file, const char *folder,
+		struct fault *ret_fault);

@@ -18,6 +18,7 @@
  */
 #include "launch/scope.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@
 #define MANAGER_INTERFACE "org.freedesktop.systemd1.Manager"
 #define CONNECT_SECONDS 5
 #define START_SECONDS 20
+#define SWEEP_MILLISECONDS 3000
 
 struct pending {
 	TAILQ_ENTRY(pending) link;
@@ -46,6 +48,8 @@ struct ScopeManager {
 	sd_bus *bus;
 	uv_poll_t *poll; /* of this connection's descriptor; NULL without one */
 	uv_timer_t timer;
+	uv_timer_t sweep;
+	int handles; /* the timers, not yet closed */
 	bool closing;
 	TAILQ_HEAD(, pending) pending;
 	void (*closed)(void *context);
@@ -306,6 +310,70 @@ static int scope_manager_connect(ScopeManager *manager, struct fault *ret_fault)
 	return r < 0 ? r : 0;
 }
 
+/*
+ * Scopes of Trials in which nothing lives. A keeper that dies while it is being attached leaves
+ * one that the manager thinks is active, for good: nobody is left to make its cgroup empty. Only
+ * names of ours, only what the kernel calls unpopulated, and a stop of that is the end of nothing.
+ */
+static bool scope_is_empty(sd_bus *bus, const char *unit_path)
+{
+	_cleanup_free_ char *group = NULL;
+	char path[PATH_MAX], text[256];
+	ssize_t n;
+	int fd;
+
+	if (sd_bus_get_property_string(bus, MANAGER_NAME, unit_path,
+				       "org.freedesktop.systemd1.Scope", "ControlGroup", NULL,
+				       &group) < 0)
+		return false;
+	/* Without a cgroup there is nothing in it; an empty string must never become the root. */
+	if (!*group)
+		return true;
+	snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cgroup.events", group);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return strstr(text, "populated 0") != NULL;
+}
+
+static int scope_list(sd_bus *bus, sd_bus_message **ret_reply)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *call = NULL;
+	int r = sd_bus_message_new_method_call(bus, &call, MANAGER_NAME, MANAGER_PATH,
+					       MANAGER_INTERFACE, "ListUnitsByPatterns");
+
+	if (r >= 0)
+		r = sd_bus_message_append(call, "asas", 1, "active", 1, "trial-*.scope");
+	return r < 0 ? r : sd_bus_call(bus, call, 0, NULL, ret_reply);
+}
+
+static void scope_sweep(ScopeManager *manager)
+{
+	_cleanup_(sd_bus_message_unrefp) sd_bus_message *reply = NULL;
+	const char *unit, *path;
+
+	if (!manager->bus || scope_list(manager->bus, &reply) < 0 ||
+	    sd_bus_message_enter_container(reply, 'a', "(ssssssouso)") < 0)
+		return;
+	while (sd_bus_message_read(reply, "(ssssssouso)", &unit, NULL, NULL, NULL, NULL, NULL, &path,
+				   NULL, NULL, NULL) > 0)
+		if (scope_is_empty(manager->bus, path))
+			sd_bus_call_method(manager->bus, MANAGER_NAME, MANAGER_PATH,
+					   MANAGER_INTERFACE, "StopUnit", NULL, NULL, "ss", unit,
+					   "fail");
+}
+
+/* Once more, for those that were on their way when we started. */
+static void on_sweep_timer(uv_timer_t *timer)
+{
+	scope_sweep(timer->data);
+}
+
 int scope_manager_new(ScopeManager **ret_manager, uv_loop_t *loop, struct fault *ret_fault)
 {
 	ScopeManager *manager = calloc(1, sizeof(*manager));
@@ -322,6 +390,10 @@ int scope_manager_new(ScopeManager **ret_manager, uv_loop_t *loop, struct fault 
 	}
 	uv_timer_init(loop, &manager->timer);
 	manager->timer.data = manager;
+	uv_timer_init(loop, &manager->sweep);
+	manager->sweep.data = manager;
+	scope_sweep(manager);
+	uv_timer_start(&manager->sweep, on_sweep_timer, SWEEP_MILLISECONDS, 0);
 	scope_manager_turn(manager);
 	*ret_manager = manager;
 	return 0;
@@ -331,6 +403,8 @@ static void on_timer_closed(uv_handle_t *handle)
 {
 	ScopeManager *manager = handle->data;
 
+	if (--manager->handles > 0)
+		return;
 	if (manager->closed)
 		manager->closed(manager->context);
 	free(manager);
@@ -347,8 +421,11 @@ void scope_manager_close(ScopeManager *manager, void (*closed)(void *context), v
 		pending->start = NULL;
 		pending_finish(pending, FAULT, "closing");
 	}
+	scope_sweep(manager);
 	connection_close(manager);
+	manager->handles = 2;
 	uv_close((uv_handle_t *)&manager->timer, on_timer_closed);
+	uv_close((uv_handle_t *)&manager->sweep, on_timer_closed);
 }
 
 static int start_message(sd_bus *bus, sd_bus_message **ret_message,

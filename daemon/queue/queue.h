@@ -10,6 +10,13 @@ RB_HEAD(trials_by_id, trial);
 RB_HEAD(trials_by_turn, trial);
 RB_HEAD(repositories, repository);
 
+/* What a client asked for: pause.c. */
+struct queue_pause {
+	char *reason;	   /* in force; NULL: not paused */
+	char *stored;	   /* as the ledger has it */
+	uint64_t sequence; /* of the change that was asked for last */
+};
+
 struct Queue {
 	uv_loop_t *loop;
 	Ledger *ledger;
@@ -26,7 +33,13 @@ struct Queue {
 	bool stopping;
 	bool leaving;		/* what runs is left to its keepers */
 	uv_timer_t retry;	/* of the claims */
+	uv_timer_t space;	/* the guard of free space */
+	char space_reason[QUEUE_REASON_BYTES];
+	bool space_looking;	/* for the largest writer, on a thread */
+	int handles;		/* not yet closed */
 	const char *paused_for; /* no claims until the retry */
+	struct queue_pause pause;
+	struct prune *prune; /* under way */
 	void (*stopped)(void *context);
 	void *context;
 	TAILQ_HEAD(, queue_watch) watches;
@@ -49,6 +62,8 @@ struct trial_work {
 	bool released;		    /* over; freed when the timer is closed */
 	double grace_seconds;	    /* of a cancel that came before the launch; < 0: its own */
 	char *canceled_by;
+	char *guarded; /* why the guard of free space ended it, or NULL */
+	struct text_list writable; /* host paths that it may write to */
 	char plan_digest[65];
 	msgpack_sbuffer facts;	/* trial_facts, until they are in the ledger */
 	msgpack_sbuffer record; /* outcome_record, likewise */
@@ -64,6 +79,12 @@ void sched_kick(Queue *queue);
 /* No claims for a while; reason is a constant: what is waited for. */
 #define SCHED_STORAGE "the state folder to be writable again"
 void sched_pause(Queue *queue, const char *reason);
+
+/* pause.c */
+void pause_done(struct queue_pause *pause);
+int pause_load(Queue *queue);
+/* Nothing holds a slot any more, or a pause was set or taken back: those who wait for it look. */
+void queue_settled(Queue *queue);
 
 /* submit.c: at start, sees to it that no id is given whose folder is there. */
 void submit_reserve_ids(Queue *queue);
@@ -81,5 +102,6 @@ void trial_start(struct trial *trial);
 void trial_recover(struct trial *trial, const struct ledger_row *row);
 void trial_cancel(struct trial *trial, double grace_seconds, const char *by);
 void trial_leave(struct trial *trial);
-void queue_notify(Queue *queue, const struct ledger_row *row, int before);
+/* call: of the change, just answered. */
+void queue_notify(Queue *queue, const struct ledger_call *call, int before);
 void queue_check_stopped(Queue *queue);

@@ -5,8 +5,11 @@
  * claimed and gives it back when its end is in the ledger, so that there are never more than
  * MaxRunning between the two. Nothing waits while it holds a slot.
  */
+#include "queue/prune.h"
 #include "queue/repository.h"
+#include "queue/space.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <systemd/sd-id128.h>
 
@@ -57,6 +60,8 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	queue->retry.data = queue;
 	/* Never what keeps the loop alive. */
 	uv_unref((uv_handle_t *)&queue->retry);
+	space_init(queue);
+	queue->handles = 2;
 	if (!queue->trials_folder || !queue->boot_id || sd_id128_get_boot(&boot) < 0) {
 		queue_free(queue);
 		return -ENOMEM;
@@ -70,8 +75,11 @@ static void on_queue_closed(uv_handle_t *handle)
 {
 	Queue *queue = handle->data;
 
+	if (--queue->handles > 0)
+		return;
 	free(queue->trials_folder);
 	free(queue->boot_id);
+	pause_done(&queue->pause);
 	free(queue);
 }
 
@@ -89,6 +97,7 @@ Queue *queue_free(Queue *queue)
 		free(trial);
 	}
 	uv_close((uv_handle_t *)&queue->retry, on_queue_closed);
+	uv_close((uv_handle_t *)&queue->space, on_queue_closed);
 	return NULL;
 }
 
@@ -121,7 +130,13 @@ void sched_kick(Queue *queue)
 	unsigned int most = queue->host->config->max_running;
 	struct trial *trial;
 
-	while (!queue->stopping && !queue->paused_for && launcher_ready(queue->launcher) &&
+	if (RB_MIN(trials_by_turn, &queue->by_turn) &&
+	    space_is_low(queue, NULL, queue->space_reason)) {
+		sched_pause(queue, queue->space_reason);
+		return;
+	}
+	while (!queue->stopping && !queue->paused_for && !queue->pause.reason &&
+	       launcher_ready(queue->launcher) &&
 	       queue->slots_used < most) {
 		trial = RB_MIN(trials_by_turn, &queue->by_turn);
 		if (!trial)
@@ -133,6 +148,7 @@ void sched_kick(Queue *queue)
 			continue;
 		trial->slot = true;
 		queue->slots_used++;
+		space_watch(queue);
 		trial_start(trial);
 	}
 }
@@ -179,6 +195,11 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 			    char buffer[QUEUE_REASON_BYTES])
 {
+	if (queue->pause.reason && (trial->in_repository || trial->in_turn)) {
+		snprintf(buffer, QUEUE_REASON_BYTES, "the queue is paused%s%s",
+			 *queue->pause.reason ? ": " : "", queue->pause.reason);
+		return buffer;
+	}
 	if (trial->in_repository)
 		return repository_waits_for(trial, buffer, QUEUE_REASON_BYTES);
 	if (!trial->in_turn)
@@ -264,7 +285,9 @@ void queue_check_stopped(Queue *queue)
 {
 	void (*stopped)(void *context) = queue->stopped;
 
-	if (!queue->stopping || queue->slots_used > 0 || !stopped)
+	if (queue->slots_used == 0 && !queue->stopping)
+		queue_settled(queue);
+	if (!queue->stopping || queue->slots_used > 0 || queue->prune || !stopped)
 		return;
 	queue->stopped = NULL;
 	stopped(queue->context);
@@ -306,6 +329,7 @@ static int load_one(const struct ledger_row *row, void *context)
 	}
 	trial->slot = true;
 	queue->slots_used++;
+	space_watch(queue);
 	repository_take_again(trial);
 	trial_recover(trial, row);
 	return 0;
@@ -316,10 +340,12 @@ int queue_load(Queue *queue)
 	int r;
 
 	submit_reserve_ids(queue);
-	r = ledger_each_unended(queue->ledger, load_one, queue);
-
+	r = pause_load(queue);
+	if (r == 0)
+		r = ledger_each_unended(queue->ledger, load_one, queue);
 	if (r < 0)
 		return r;
+	queue_prune_resume(queue);
 	sched_kick(queue);
 	return 0;
 }

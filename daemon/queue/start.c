@@ -9,11 +9,35 @@
 #include "queue/queue.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void start_done(struct trial_work *work)
 {
 	work->plan = plan_free(work->plan);
 	text_list_done(&work->arguments);
+}
+
+/* Where it may write on this host; for the guard of free space. */
+static int writable_keep(struct trial_work *work)
+{
+	const struct plan *plan = work->plan;
+
+	text_list_done(&work->writable);
+	work->writable.items = calloc(plan->operation_count + 1, sizeof(*work->writable.items));
+	if (!work->writable.items)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->operation_count; i++) {
+		const struct plan_operation *operation = &plan->operations[i];
+		char *path;
+
+		if (operation->type != PLAN_BIND || !operation->writable || !operation->source)
+			continue;
+		path = strdup(operation->source);
+		if (!path)
+			return -ENOMEM;
+		work->writable.items[work->writable.count++] = path;
+	}
+	return 0;
 }
 
 static int facts_keep(struct trial_work *work)
@@ -23,11 +47,13 @@ static int facts_keep(struct trial_work *work)
 		.has = {.repository = plan->repository != NULL,
 			.network = true,
 			.notes = plan->notes.count > 0,
-			.plan = true},
+			.plan = true,
+			.writable = work->writable.count > 0},
 		.repository = plan->repository,
 		.network = plan->network,
 		.notes = plan->notes,
 		.plan = work->arguments,
+		.writable = work->writable,
 	};
 
 	msgpack_sbuffer_destroy(&work->facts);
@@ -86,6 +112,8 @@ static int start_plan(struct trial *trial, const struct ledger_row *row, struct 
 		r = plan_bwrap_arguments(work->plan, host, &work->arguments);
 	if (r == 0)
 		r = plan_digest(work->plan, &work->arguments, work->plan_digest);
+	if (r == 0)
+		r = writable_keep(work);
 	return r ? r : facts_keep(work);
 }
 

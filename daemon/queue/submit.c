@@ -14,6 +14,7 @@
  */
 #include "base/fault_point.h"
 #include "queue/repository.h"
+#include "queue/space.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -135,7 +136,7 @@ static void on_inserted(struct ledger_call *call)
 		FAULT_POINT(accept_committed);
 		submit->done(submit->context, &result);
 		FAULT_POINT(accept_replied);
-		queue_notify(queue, call->row, -1);
+		queue_notify(queue, call, -1);
 		submit_free(submit);
 		sched_kick(queue);
 		return;
@@ -355,6 +356,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 {
 	Queue *queue = submit->queue;
 	const struct fault *unavailable = launcher_unavailable(queue->launcher);
+	char reason[QUEUE_REASON_BYTES];
 
 	if (queue->stopping)
 		return fault_set(&submit->fault, ERROR_unavailable, "the daemon is stopping");
@@ -370,6 +372,11 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	if (request->has.prompt && request->has.prompt_file)
 		return fault_set(&submit->fault, ERROR_invalid,
 				 "prompt: give prompt or prompt_file, not both");
+	if (space_is_low(queue, NULL, reason) ||
+	    (request->repository && space_is_low(queue, request->repository, reason)))
+		return fault_set(&submit->fault, ERROR_unavailable, "too little %s; nothing was recorded",
+				 reason),
+		       fault_hint(&submit->fault, "make room, or set MinFree= in trialsd.conf");
 	return plan_check(queue->host, request, NULL, &submit->fault);
 }
 

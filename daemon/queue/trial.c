@@ -91,13 +91,19 @@ struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t prio
 	return trial;
 }
 
-void queue_notify(Queue *queue, const struct ledger_row *row, int before)
+void queue_notify(Queue *queue, const struct ledger_call *call, int before)
 {
+	const struct queue_change change = {
+		.row = call->row,
+		.before = before,
+		.number = call->number,
+		.at = call->at,
+	};
 	struct queue_watch *watch, *next;
 
 	for (watch = TAILQ_FIRST(&queue->watches); watch; watch = next) {
 		next = TAILQ_NEXT(watch, link);
-		watch->changed(watch, row, before);
+		watch->changed(watch, &change);
 	}
 }
 
@@ -125,6 +131,8 @@ static void on_work_closed(uv_handle_t *handle)
 
 	fd_close(work->folder_fd);
 	free(work->canceled_by);
+	free(work->guarded);
+	text_list_done(&work->writable);
 	msgpack_sbuffer_destroy(&work->facts);
 	msgpack_sbuffer_destroy(&work->record);
 	free(work);
@@ -236,7 +244,7 @@ static void on_transition(struct ledger_call *call)
 	if (call->result < 0) {
 		transition_failed(transition);
 	} else {
-		queue_notify(queue, call->row, transition->before);
+		queue_notify(queue, call, transition->before);
 		there = transition_reached(trial, call->row);
 	}
 	if (there && queue->leaving && trial->slot)
@@ -320,9 +328,19 @@ static void on_ended(void *context, const struct outcome_record *record)
 {
 	struct trial *trial = context;
 	struct trial_work *work = trial->work;
+	struct outcome_record guarded;
 	msgpack_sbuffer buffer;
 
 	FAULT_POINT(finish_record);
+	if (work->guarded && record->outcome == OUTCOME_canceled) {
+		/* Not a client's wish, and not the agent's end. */
+		guarded = *record;
+		guarded.outcome = OUTCOME_interrupted;
+		guarded.ended_by = ENDER_daemon;
+		guarded.message = work->guarded;
+		guarded.has.ended_by = guarded.has.message = true;
+		record = &guarded;
+	}
 	work->outcome = record->outcome;
 	work->ended_at = record->ended_at;
 	if (record->has.started_at)
@@ -569,6 +587,7 @@ void trial_recover(struct trial *trial, const struct ledger_row *row)
 	if (trial_work_new(trial) < 0)
 		return;
 	trial->work->started_at = row->started_at;
+	view_writable(row, &trial->work->writable);
 	if (row->canceled_by)
 		trial->work->canceled_by = strdup(row->canceled_by);
 	if (launch_folder(queue->trials_fd, trial->id, true, &trial->work->folder_fd) < 0) {

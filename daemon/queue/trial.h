@@ -37,10 +37,20 @@ struct trial {
 	struct trial_work *work; /* from its claim on; NULL while it only waits */
 };
 
-/* Told of each state change, after it is durable. row is good for the call. */
+/* A state change, durable; row is the Trial as it then was. Number and time are the ledger's. */
+struct queue_change {
+	const struct ledger_row *row;
+	int before; /* enum state, -1: the Trial is new */
+	uint64_t number;
+	uint64_t at;
+};
+
+/* Told of each, in the ledger's order. The change is good for the call. */
 struct queue_watch {
 	TAILQ_ENTRY(queue_watch) link;
-	void (*changed)(struct queue_watch *watch, const struct ledger_row *row, int before);
+	void (*changed)(struct queue_watch *watch, const struct queue_change *change);
+	/* Nothing holds a slot any more, or a pause began or ended. NULL: not of interest. */
+	void (*settled)(struct queue_watch *watch);
 };
 
 struct queue_options {
@@ -88,6 +98,15 @@ void queue_submit(Queue *queue, const struct launch_request *request, submit_don
  * Trial of that id is unended. by names the client. grace < 0: the launch's own.
  */
 int queue_cancel(Queue *queue, uint64_t id, double grace_seconds, const char *by);
+
+/*
+ * Nothing is started, also by the next trialsd, until it is taken back (reason NULL). done is told
+ * once that is durable: 0 or -errno as of ledger.h. Several under way: the last one counts.
+ */
+typedef void (*queue_paused)(void *context, int result);
+int queue_pause(Queue *queue, const char *reason, queue_paused done, void *context);
+/* Why it is paused, maybe "", or NULL when it is not. */
+const char *queue_paused_reason(const Queue *queue);
 
 void queue_watch_add(Queue *queue, struct queue_watch *watch);
 void queue_watch_remove(Queue *queue, struct queue_watch *watch);

@@ -185,3 +185,21 @@ void view_done(struct view *view)
 	message_free(view->record);
 	memset(view, 0, sizeof(*view));
 }
+
+void view_writable(const struct ledger_row *row, struct text_list *ret_writable)
+{
+	struct message *message = NULL;
+	struct trial_facts facts;
+
+	*ret_writable = (struct text_list){0};
+	if (!blob_decode(&row->facts, &message, &trial_facts_type, &facts))
+		return;
+	ret_writable->items = calloc(facts.writable.count + 1, sizeof(*ret_writable->items));
+	for (size_t i = 0; ret_writable->items && i < facts.writable.count; i++) {
+		char *path = strdup(facts.writable.items[i]);
+
+		if (path)
+			ret_writable->items[ret_writable->count++] = path;
+	}
+	message_free(message);
+}

@@ -11,7 +11,8 @@
 	X(repository, PATH, OPTIONAL, PATH_BYTES_MAX, "canonical")                                 \
 	X(network, NETWORK, OPTIONAL, 0, "as planned")                                             \
 	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know")                               \
-	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments")
+	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments")                             \
+	X(writable, BYTES_LIST, OPTIONAL, 256, "host paths that it may write to")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
@@ -36,3 +37,6 @@ struct view {
 int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,
 	      bool with_plan);
 void view_done(struct view *view);
+
+/* Where a Trial may write on this host, of its facts; the copies are the caller's. */
+void view_writable(const struct ledger_row *row, struct text_list *ret_writable);

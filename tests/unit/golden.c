@@ -174,6 +174,31 @@ static int request_doctor(msgpack_sbuffer *buffer)
 	return frame_write_request(buffer, 13, VERB_doctor, NULL, NULL);
 }
 
+static int request_prune(msgpack_sbuffer *buffer)
+{
+	struct pair labels[] = {{"experiment", "42"}};
+	struct prune_request prune = {
+		.has = {.older_seconds = true,
+			.keep = true,
+			.total_bytes = true,
+			.dry_run = true},
+		.older_seconds = 2592000,
+		.keep = 100,
+		.total_bytes = 20ull << 30,
+		.labels = LIST(labels),
+		.dry_run = true,
+	};
+
+	return frame_write_request(buffer, 17, VERB_prune, &prune_request_type, &prune);
+}
+
+static int request_list_sizes(msgpack_sbuffer *buffer)
+{
+	struct list_request list = {.has = {.sizes = true}, .sizes = true};
+
+	return frame_write_request(buffer, 18, VERB_list, &list_request_type, &list);
+}
+
 static int request_pause(msgpack_sbuffer *buffer)
 {
 	struct pause_request pause = {.reason = "new login"};
@@ -483,6 +508,28 @@ static int reply_doctor(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 13, &doctor_reply_type, &reply);
 }
 
+static int reply_prune(msgpack_sbuffer *buffer)
+{
+	struct prune_reply prune = {
+		.has = {.pruned = true, .bytes = true, .left = true},
+		.pruned = 17,
+		.bytes = 1234567890,
+		.left = 1,
+	};
+
+	return frame_write_reply(buffer, 17, &prune_reply_type, &prune);
+}
+
+static int reply_list_sizes(msgpack_sbuffer *buffer)
+{
+	struct trial_view trials[] = {void_trial};
+	struct list_reply list = {.trials = LIST(trials)};
+
+	trials[0].disk_bytes = 81920;
+	trials[0].has.disk_bytes = true;
+	return frame_write_reply(buffer, 18, &list_reply_type, &list);
+}
+
 static int reply_pause(msgpack_sbuffer *buffer)
 {
 	struct pause_reply pause = {.has = {true, true}, .running = 1, .queued = 5};
@@ -647,6 +694,8 @@ const struct golden goldens[] = {
 	{"request-watch", &watch_request_type, request_watch},
 	{"request-watch-after", &watch_request_type, request_watch_after},
 	{"request-doctor", &doctor_request_type, request_doctor},
+	{"request-prune", &prune_request_type, request_prune},
+	{"request-list-sizes", &list_request_type, request_list_sizes},
 	{"request-pause", &pause_request_type, request_pause},
 	{"request-resume", &resume_request_type, request_resume},
 	{"request-drain", &drain_request_type, request_drain},
@@ -664,6 +713,8 @@ const struct golden goldens[] = {
 	{"reply-watch-number", &watch_reply_type, reply_watch_number},
 	{"reply-status", &status_reply_type, reply_status},
 	{"reply-doctor", &doctor_reply_type, reply_doctor},
+	{"reply-prune", &prune_reply_type, reply_prune},
+	{"reply-list-sizes", &list_reply_type, reply_list_sizes},
 	{"reply-pause", &pause_reply_type, reply_pause},
 	{"reply-resume", &resume_reply_type, reply_resume},
 	{"reply-drain", &drain_reply_type, reply_drain},

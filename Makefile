@@ -111,9 +111,12 @@ test_helpers := $(helper_sources:%.c=$(B)/%)
 fuzzers := $(fuzz_sources:%.c=$(B)/%)
 test_objects := $(call objects,$(unit_sources) $(helper_sources) $(fuzz_sources) \
 	tests/fuzz/replay.c)
+# What runs in the virtual machine of check-vm: each a small static program.
+vm_programs := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/*.c))
+vm_objects := $(call objects,$(wildcard tests/vm/*.c))
 
 all_objects := $(proto) $(client_library) $(client_program) $(base) $(keeper) $(daemon) $(init) \
-	$(mains) $(shared) $(test_objects)
+	$(mains) $(shared) $(test_objects) $(vm_objects)
 
 programs := $(B)/trialsd $(B)/trialctl $(B)/trial-keeper $(B)/trials-init
 libraries := $(B)/libtrials.so $(B)/libtrials.a $(B)/libtrials.pc
@@ -139,6 +142,13 @@ check: ## install what is missing, build, and run all tests
 	@contrib/install-deps
 	@$(MAKE) --no-print-directory tests
 	@tests/as-user --build $(B) --manager -- tests/run --build $(B)
+
+.PHONY: check-vm
+check-vm: ## whether limits are real: boot a virtual machine with all controllers, and test there
+	@contrib/install-deps
+	@contrib/install-deps --vm || echo 'check-vm: going on with what is here' >&2
+	@$(MAKE) --no-print-directory all $(vm_programs)
+	@tests/vm/run $(B)
 
 .PHONY: check-unit
 check-unit: tests ## only the unit tests, as the user you are
@@ -179,7 +189,7 @@ torture: tests ## the long form of tests/daemon/test-torture (about ten minutes)
 	@TRIALS_TORTURE_KILLS=200 tests/as-user --build $(B) --manager -- tests/run --build $(B) test-torture
 
 .PHONY: tests
-tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) ## build all tests and what they test, run none
+tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) $(vm_programs) ## build all tests and what they test, run none
 
 .PHONY: bench
 bench: all $(test_helpers) ## the benchmarks
@@ -238,7 +248,7 @@ $(proto) $(client_library): code_model := -fPIC -fvisibility=hidden
 code_model := -fPIE
 $(init): code_model := -fPIE -ffunction-sections -fdata-sections
 # pid 1 of the sandbox is static, and the sanitizers' runtime is not.
-$(init): SANITIZER :=
+$(init) $(vm_objects): SANITIZER :=
 $(test_objects) $(shared): code_model := -fPIE $(CHECK_CFLAGS)
 
 $(B)/obj/%.o: %.c $(B)/flags
@@ -311,6 +321,11 @@ $(unit_tests) $(test_helpers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a
 	@mkdir -p $(@D)
 	$(say) LINK
 	$(quiet)$(link) $(filter %.o %.a,$^) $(CHECK_LIBS) $(DAEMON_LIBS) -lm
+
+$(vm_programs): $(B)/%: $(B)/obj/%.o
+	@mkdir -p $(@D)
+	$(say) LINK
+	$(quiet)$(CC) $(CFLAGS) -static-pie $(ALL_LDFLAGS) -o $@ $<
 
 # Without libFuzzer a target is a program that runs the files it is given.
 $(fuzzers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a \

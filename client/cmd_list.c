@@ -8,6 +8,7 @@
 #include "command.h"
 #include "exit_code.h"
 #include "json.h"
+#include "label.h"
 #include "print.h"
 #include "proto/protocol.h"
 #include "proto/quantity.h"
@@ -27,29 +28,12 @@ static const struct option options[] = {
 	{"since", 0, "TIME", NULL, COMPLETE_NOTHING, false,
 	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01T14:30)"},
 	{"limit", 0, "N", NULL, COMPLETE_NOTHING, false, "the newest N (default: all)"},
+	{"size", 0, NULL, NULL, COMPLETE_NOTHING, false, "with what each takes on disk"},
 	{0},
 };
 
-enum { COLUMNS = 8 };
-
-static int add_label(json_t *filter, const char *value, struct trials_error *ret_error)
-{
-	json_t *labels = json_object_get(filter, "labels");
-	size_t length = strcspn(value, "=");
-	char *name;
-	int r;
-
-	if (!length || !value[length])
-		return usage_error(ret_error, NULL, "--label takes NAME=VALUE, not \"%s\"", value);
-	if (!labels) {
-		labels = need_memory(json_object());
-		json_object_set_new(filter, "labels", labels);
-	}
-	name = need_memory(strndup(value, length));
-	r = json_object_set_new(labels, name, json_string(value + length + 1));
-	free(name);
-	return r < 0 ? usage_error(ret_error, NULL, "--label: \"%s\" is not UTF-8", value) : 0;
-}
+/* The last but one, SIZE, is there only when it was asked for. */
+enum { COLUMNS = 9 };
 
 static int add_since(json_t *filter, const char *value, struct trials_error *ret_error)
 {
@@ -78,11 +62,10 @@ static int make_filter(const struct arguments *arguments, json_t *filter, uint64
 
 		if (strcmp(name, "state") == 0 || strcmp(name, "outcome") == 0)
 			json_object_set_new(filter, name, json_string(value));
-		else if (strcmp(name, "label") == 0 && arguments_name_repeated(arguments, i))
-			r = usage_error(ret_error, NULL,
-					"--label: the name of \"%s\" is given twice", value);
 		else if (strcmp(name, "label") == 0)
-			r = add_label(filter, value, ret_error);
+			r = label_add(filter, arguments, i, ret_error);
+		else if (strcmp(name, "size") == 0)
+			json_object_set_new(filter, "sizes", json_true());
 		else if (strcmp(name, "since") == 0)
 			r = add_since(filter, value, ret_error);
 		else if (strcmp(name, "limit") == 0 &&
@@ -92,12 +75,12 @@ static int make_filter(const struct arguments *arguments, json_t *filter, uint64
 	return r;
 }
 
-static void add_row(struct table *table, const json_t *trial)
+static void add_row(struct table *table, const json_t *trial, bool sizes)
 {
 	const char *state = json_text(trial, "state");
 	const char *outcome = json_text(trial, "outcome");
 	double seconds = json_float(trial, "wall_seconds", -1);
-	char submitted[64], duration[64] = "";
+	char submitted[64], duration[64] = "", size[32] = "";
 	char *cells[COLUMNS];
 	const enum tone tones[COLUMNS] = {
 		[1] = tone_of_word(state),
@@ -115,7 +98,15 @@ static void add_row(struct table *table, const json_t *trial)
 	cells[4] = json_display(json_object_get(trial, "role"));
 	cells[5] = need_memory(strdup(submitted));
 	cells[6] = need_memory(strdup(duration));
-	cells[7] = json_display_command(json_object_get(trial, "command"));
+	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
+	cells[7] = need_memory(strdup(size));
+	cells[8] = json_display_command(json_object_get(trial, "command"));
+	if (!sizes) {
+		char *unasked = cells[7];
+
+		cells[7] = cells[8];
+		cells[8] = unasked;
+	}
 	table_add(table, (const char *const *)cells, tones);
 	for (size_t i = 0; i < COLUMNS; i++)
 		free(cells[i]);
@@ -143,7 +134,8 @@ static int take_pages(struct context *context, json_t *filter, uint64_t limit, s
 			if (context->json)
 				context_print(context, trial);
 			else
-				add_row(table, trial);
+				add_row(table, trial,
+					json_object_get(filter, "sizes") != NULL);
 		}
 		count = json_array_size(json_object_get(reply, "trials"));
 		limit -= count < limit ? count : limit;
@@ -156,7 +148,10 @@ static int take_pages(struct context *context, json_t *filter, uint64_t limit, s
 static int run(struct context *context, const struct arguments *arguments)
 {
 	static const char *const titles[COLUMNS] = {"ID",   "STATE",	 "OUTCOME",  "END",
-						    "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
+						    "ROLE", "SUBMITTED", "DURATION", "SIZE",
+						    "COMMAND"};
+	static const char *const titles_without_size[COLUMNS - 1] = {
+		"ID", "STATE", "OUTCOME", "END", "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
 	static const size_t spare_columns[] = {4, 3, 5}; /* role, end, submitted */
 	json_t *filter = need_memory(json_object());
 	struct trials_error error;
@@ -169,7 +164,8 @@ static int run(struct context *context, const struct arguments *arguments)
 		json_decref(filter);
 		return context_fail(context, r, &error);
 	}
-	table = table_new(titles, COLUMNS);
+	table = json_object_get(filter, "sizes") ? table_new(titles, COLUMNS)
+						 : table_new(titles_without_size, COLUMNS - 1);
 	table_may_leave_out(table, spare_columns, sizeof(spare_columns) / sizeof(spare_columns[0]));
 	origins_add(&context->origins, "labels", "--label");
 	r = take_pages(context, filter, limit, table);

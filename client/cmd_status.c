@@ -69,6 +69,13 @@ static void print_status(const struct context *context, const json_t *status)
 	       (long long)json_whole(status, "max_running", 0),
 	       (long long)json_whole(status, "queued", 0),
 	       (long long)json_whole(status, "ended", 0));
+	if (json_flag(status, "paused")) {
+		const char *reason = json_text(status, "paused_reason");
+		char *shown = json_display(json_object_get(status, "paused_reason"));
+
+		print_field(stdout, "paused", reason ? shown : "yes");
+		free(shown);
+	}
 	field(status, "clients", "clients");
 	print_trials(context, json_object_get(status, "trials"));
 }

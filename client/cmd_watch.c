@@ -11,6 +11,12 @@
 #include "print.h"
 #include "trial_print.h"
 
+static const struct option options[] = {
+	{"after", 0, "N", NULL, COMPLETE_NOTHING, false,
+	 "first the changes after the one with this number; 0: all"},
+	{0},
+};
+
 static bool has_ended(const json_t *trial)
 {
 	const char *state = json_text(trial, "state");
@@ -18,9 +24,17 @@ static bool has_ended(const json_t *trial)
 	return state && strcmp(state, "ended") == 0;
 }
 
+/* The state that a change led to; the Trial itself may be further on. The change's. */
+static const char *state_of_change(const json_t *change)
+{
+	const char *state = json_text(change, "state");
+
+	return state ? state : json_text(json_object_get(change, "trial"), "state");
+}
+
 /*
- * When the change was, in microseconds: as the Trial tells it, or else now, as changes come at
- * once. Only an end or a start can be an old one that is told again.
+ * When the change was, in microseconds, where it is not told: the end of a Trial that had ended
+ * before the watch, of which the Trial itself knows.
  */
 static int64_t time_of_change(const json_t *trial)
 {
@@ -40,7 +54,7 @@ static int64_t time_of_change(const json_t *trial)
 static void print_json(struct context *context, const json_t *change)
 {
 	json_t *line = need_memory(
-		json_pack("{s:s, s:I}", "event", "state", "changed_at",
+		json_pack("{s:s, s:I}", "event", "state", "at",
 			  (json_int_t)time_of_change(json_object_get(change, "trial"))));
 
 	json_object_update(line, (json_t *)change);
@@ -52,17 +66,17 @@ static void print_change(struct context *context, const json_t *change)
 {
 	const json_t *trial = json_object_get(change, "trial");
 	char *before = json_display(json_object_get(change, "before"));
-	char *state = json_display(json_object_get(trial, "state"));
+	char *state = need_memory(strdup(state_of_change(change) ?: ""));
 	char *line = trial_line(trial);
 	char moment[64];
 
-	format_time(time_of_change(trial), moment, sizeof(moment));
+	format_time(json_whole(change, "at", time_of_change(trial)), moment, sizeof(moment));
 	print_toned(stdout, context->colours, TONE_FAINT, moment);
 	printf("  Trial %lld: ", (long long)json_whole(trial, "id", 0));
 	if (*before)
 		printf("%s -> ", before);
 	print_toned(stdout, context->colours, tone_of_word(state), state);
-	if (has_ended(trial)) {
+	if (strcmp(state, "ended") == 0) {
 		fputs("  ", stdout);
 		print_toned(stdout, context->colours, tone_of_word(json_text(trial, "outcome")),
 			    strchr(line, ':') + 2);
@@ -74,7 +88,8 @@ static void print_change(struct context *context, const json_t *change)
 	free(line);
 }
 
-static int take_changes(struct context *context, uint64_t id)
+/* Until the connection ends, or the Trial. over: it has ended, and only old changes are to come. */
+static int take_changes(struct context *context, uint64_t id, bool over)
 {
 	for (;;) {
 		struct trials_message *message;
@@ -94,8 +109,10 @@ static int take_changes(struct context *context, uint64_t id)
 				print_json(context, change);
 			else
 				print_change(context, change);
-			last = id && has_ended(json_object_get(change, "trial"));
+			last = id && strcmp(state_of_change(change) ?: "", "ended") == 0;
 			json_decref(change);
+		} else if (event && strcmp(event, "caught_up") == 0) {
+			last = over;
 		}
 		trials_message_free(message);
 		if (last || ferror(stdout))
@@ -104,7 +121,7 @@ static int take_changes(struct context *context, uint64_t id)
 }
 
 /* Asked after the watch began, so that an end between the two is seen by one of them. */
-static int ended_already(struct context *context, uint64_t id, bool *ret_ended)
+static int ended_already(struct context *context, uint64_t id, bool tell, bool *ret_ended)
 {
 	json_t *change, *trial;
 	int r;
@@ -113,7 +130,7 @@ static int ended_already(struct context *context, uint64_t id, bool *ret_ended)
 	if (r)
 		return r;
 	*ret_ended = has_ended(trial);
-	if (*ret_ended) {
+	if (*ret_ended && tell) {
 		change = need_memory(json_pack("{s:O}", "trial", trial));
 		if (context->json)
 			print_json(context, change);
@@ -127,24 +144,33 @@ static int ended_already(struct context *context, uint64_t id, bool *ret_ended)
 
 static int run(struct context *context, const struct arguments *arguments)
 {
+	const char *after = arguments_value(arguments, "after");
+	json_t *request = need_memory(json_object());
 	struct trials_error error;
-	json_t *request = NULL;
+	uint64_t id = 0, number;
 	bool ended = false;
-	uint64_t id = 0;
-	int r;
+	int r = 0;
 
-	if (arguments->operand_count) {
+	if (after && parse_unsigned(after, INT64_MAX, &number) < 0)
+		r = usage_error(&error, NULL, "--after takes the number of a change, not \"%s\"",
+				after);
+	else if (after)
+		json_object_set_new(request, "after", json_integer((json_int_t)number));
+	if (r == 0 && arguments->operand_count)
 		r = parse_trial_id(arguments->operands[0], &id, &error);
-		if (r < 0)
-			return context_fail(context, r, &error);
-		request = id_arguments(id);
+	if (r < 0) {
+		json_decref(request);
+		return context_fail(context, r, &error);
 	}
+	if (id)
+		json_object_set_new(request, "id", json_integer((json_int_t)id));
+	origins_add(&context->origins, "after", "--after");
 	r = context_call(context, "watch", request, NULL);
 	if (!r && id)
-		r = ended_already(context, id, &ended);
-	if (r || ended)
+		r = ended_already(context, id, !after, &ended);
+	if (r || (ended && !after))
 		return r;
-	return take_changes(context, id);
+	return take_changes(context, id, ended);
 }
 
 const struct command command_watch = {
@@ -152,5 +178,6 @@ const struct command command_watch = {
 	.summary = "state changes of all Trials as they come, or of one until its end",
 	.synopsis = "[ID]",
 	.operands = OPERANDS_OPTIONAL_ID,
+	.options = options,
 	.run = run,
 };

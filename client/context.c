@@ -19,8 +19,7 @@ void context_done(struct context *context)
 	origins_done(&context->origins);
 }
 
-/* An argument quoted in a message need not be UTF-8. */
-static json_t *text_value(const char *text)
+json_t *text_value(const char *text)
 {
 	json_t *value = json_string(text);
 	char *line;

@@ -55,5 +55,8 @@ int context_send(struct context *context, const char *verb, json_t *arguments,
 /* One object on one line of stdout, with the warnings that wait. Takes no reference. */
 void context_print(struct context *context, json_t *object);
 
+/* Text that need not be UTF-8, as JSON: what is not is neutralised. Never NULL. */
+json_t *text_value(const char *text);
+
 /* {"id": N}, for the verbs that take one. Never NULL. */
 json_t *id_arguments(uint64_t id);

@@ -89,6 +89,7 @@ void help_options(FILE *file)
 	static const char *const operands[] = {
 		[OPERANDS_NONE] = NULL,		[OPERANDS_ID] = "id",
 		[OPERANDS_OPTIONAL_ID] = "id",	[OPERANDS_IDS] = "ids",
+		[OPERANDS_OPTIONAL_TEXT] = NULL,
 		[OPERANDS_COMMAND] = "command", [OPERANDS_VERB] = "verb",
 	};
 

@@ -221,6 +221,7 @@ static int check_operands(const struct command *command, const struct arguments 
 		[OPERANDS_ID] = {1, 1},
 		[OPERANDS_OPTIONAL_ID] = {0, 1},
 		[OPERANDS_IDS] = {1, SIZE_MAX},
+		[OPERANDS_OPTIONAL_TEXT] = {0, 1},
 		/* A --spec may bring the command. */
 		[OPERANDS_COMMAND] = {0, SIZE_MAX},
 		[OPERANDS_VERB] = {0, 1},

@@ -348,23 +348,11 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 
 static int config_load(struct daemon *daemon, struct fault *ret_fault)
 {
-	_cleanup_free_ char *path = NULL;
 	int r = config_init(&daemon->config);
 
-	if (r < 0)
-		return r;
-	if (daemon->config_file) {
-		r = config_read(&daemon->config, daemon->config_file, ret_fault);
-		if (r == -ENOENT)
-			return fault_set(ret_fault, ERROR_invalid, "%s: no such file",
-					 daemon->config_file);
-	} else {
-		if (asprintf(&path, "%s/trialsd.conf", daemon->config_folder) < 0)
-			return -ENOMEM;
-		r = config_read(&daemon->config, path, ret_fault);
-		if (r == -ENOENT)
-			r = 0;
-	}
+	if (r == 0)
+		r = config_find(&daemon->config, daemon->config_file, daemon->config_folder,
+				ret_fault);
 	if (r == 0 && daemon->backend >= 0)
 		daemon->config.backend = (enum backend)daemon->backend;
 	return r;

@@ -81,6 +81,22 @@
 #define FIELDS DOCTOR_FIELDS
 #include "field_table.h"
 
+#define THIS prune_request
+#define FIELDS PRUNE_FIELDS
+#include "field_table.h"
+
+#define THIS pause_request
+#define FIELDS PAUSE_FIELDS
+#include "field_table.h"
+
+#define THIS resume_request
+#define FIELDS RESUME_FIELDS
+#include "field_table.h"
+
+#define THIS drain_request
+#define FIELDS DRAIN_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -103,6 +119,22 @@
 
 #define THIS status_reply
 #define FIELDS STATUS_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS prune_reply
+#define FIELDS PRUNE_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS pause_reply
+#define FIELDS PAUSE_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS resume_reply
+#define FIELDS PAUSE_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS drain_reply
+#define FIELDS PAUSE_REPLY_FIELDS
 #include "field_table.h"
 
 #define THIS shutdown_reply
@@ -131,6 +163,10 @@
 
 #define THIS log_end_event
 #define FIELDS LOG_END_EVENT_FIELDS
+#include "field_table.h"
+
+#define THIS caught_up_event
+#define FIELDS CAUGHT_UP_EVENT_FIELDS
 #include "field_table.h"
 
 #define THIS error_body

@@ -62,6 +62,10 @@
 	X(logs, "a Trial's output from an offset, pushed as log, gap and log_end events")        \
 	X(watch, "state changes of all Trials, pushed as state events")                          \
 	X(doctor, "whether a Trial could be launched here, and what mends it")                   \
+	X(prune, "remove Trials that have ended, with all that is kept of them")                 \
+	X(pause, "start nothing more, until resumed, whatever restarts")                         \
+	X(resume, "take a pause back")                                                           \
+	X(drain, "pause, and say when nothing runs any more")                                    \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 
@@ -70,7 +74,8 @@
 	X(state, "a Trial changed its state")                                                    \
 	X(log, "a chunk of output")                                                              \
 	X(gap, "bytes that were produced and not kept")                                          \
-	X(log_end, "the output's end was reached and the Trial has ended, or it is not followed")
+	X(log_end, "the output's end was reached and the Trial has ended, or it is not followed")  \
+	X(caught_up, "a watch that began with after has sent what there was; from now on it is new")
 
 /* X(name, "what it says, and what the client should do") */
 #define PROTOCOL_ERRORS(X)                                                                       \
@@ -180,7 +185,9 @@
 	X(cpu, UINT, OPTIONAL, 409600, "percent of one processor")                               \
 	X(tmp, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes of /tmp")                                 \
 	X(home, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes of the fresh home")                      \
-	X(output, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes kept of stdout, and of stderr")
+	X(output, SIZE, OPTIONAL, LIMIT_BYTES_MAX, "bytes kept of stdout, and of stderr")        \
+	X(stall_seconds, SECONDS, OPTIONAL, SECONDS_MAX,                                         \
+	  "most time without processor use, output or proxy traffic")
 
 /* A launch: also the body of `--spec FILE.json`. Unknown keys in it are refused. */
 #define LAUNCH_FIELDS(X)                                                                         \
@@ -209,7 +216,8 @@
 	X(labels, STRING_PAIRS, OPTIONAL, 64, "only Trials with all of these")                   \
 	X(since, TIME, OPTIONAL, 0, "only Trials submitted at or after this time")               \
 	X(before, UINT, OPTIONAL, 0, "cursor: only Trials with a smaller id")                    \
-	X(limit, UINT, OPTIONAL, LIST_PAGE_MAX, "most Trials in the page; default 50")
+	X(limit, UINT, OPTIONAL, LIST_PAGE_MAX, "most Trials in the page; default 50")           \
+	X(sizes, BOOL, OPTIONAL, 0, "with what each takes on disk: disk_bytes")
 
 #define SHOW_FIELDS(X)                                                                           \
 	X(id, UINT, REQUIRED, 0, "the Trial")                                                    \
@@ -228,9 +236,25 @@
 	X(tail, UINT, OPTIONAL, 0, "instead of offset: the last so many lines")                  \
 	X(follow, BOOL, OPTIONAL, 0, "go on until the Trial has ended")
 
-#define WATCH_FIELDS(X) X(id, UINT, OPTIONAL, 0, "only this Trial")
+#define WATCH_FIELDS(X)                                                                          \
+	X(id, UINT, OPTIONAL, 0, "only this Trial")                                              \
+	X(after, UINT, OPTIONAL, 0, "first what came after the change of this number; 0: all")
 
 #define DOCTOR_FIELDS(X)
+
+/* What is given adds up: all must hold. */
+#define PRUNE_FIELDS(X)                                                                          \
+	X(older_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "only Trials that ended so long ago")   \
+	X(keep, UINT, OPTIONAL, 0, "all but the newest so many")                                 \
+	X(total_bytes, SIZE, OPTIONAL, 0, "only the oldest, until the rest takes no more on disk") \
+	X(labels, STRING_PAIRS, OPTIONAL, 64, "of Trials with all of these, and no others")      \
+	X(dry_run, BOOL, OPTIONAL, 0, "only count")
+
+/* Short enough that what a queued Trial waits for can tell it. */
+#define PAUSE_FIELDS(X) X(reason, STRING, OPTIONAL, 200, "why, for those whose Trials wait")
+#define RESUME_FIELDS(X)
+#define DRAIN_FIELDS(X)                                                                          \
+	X(reason, STRING, OPTIONAL, 200, "why; default: as it is paused already, or none")
 
 #define STATUS_FIELDS(X)
 
@@ -247,6 +271,10 @@
 	X(logs, LOGS_FIELDS)                                                                     \
 	X(watch, WATCH_FIELDS)                                                                   \
 	X(doctor, DOCTOR_FIELDS)                                                                 \
+	X(prune, PRUNE_FIELDS)                                                                   \
+	X(pause, PAUSE_FIELDS)                                                                   \
+	X(resume, RESUME_FIELDS)                                                                 \
+	X(drain, DRAIN_FIELDS)                                                                   \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -330,6 +358,7 @@
 	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know: optional paths that were missing, …") \
 	X(plan_digest, STRING, OPTIONAL, 64, "SHA-256 of the sandbox plan, hexadecimal")         \
 	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments (show with plan)")          \
+	X(disk_bytes, SIZE, OPTIONAL, 0, "what its folder takes on disk (list with sizes)")      \
 	OUTCOME_FIELDS(X)
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
@@ -359,7 +388,9 @@
 	X(running, UINT, REQUIRED, 0, "holding a slot")                                          \
 	X(ended, UINT, REQUIRED, 0, "in the ledger and over")                                    \
 	X(clients, UINT, REQUIRED, 0, "connected")                                               \
-	X(trials, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "what is not over, next first")
+	X(trials, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "what is not over, next first")        \
+	X(paused, BOOL, OPTIONAL, 0, "nothing is started until resume")                          \
+	X(paused_reason, STRING, OPTIONAL, 200, "why, as pause was given it")
 
 /* One thing that doctor looked at. */
 #define DOCTOR_CHECK_FIELDS(X)                                                                   \
@@ -376,16 +407,31 @@
 	X(hint, STRING, OPTIONAL, 4096, "the one command that mends it")                         \
 	X(checks, DOCTOR_CHECKS, REQUIRED, 64, "in the order they were made")
 
+#define PRUNE_REPLY_FIELDS(X)                                                                    \
+	X(pruned, UINT, REQUIRED, 0, "Trials removed, or to be removed with dry_run")            \
+	X(bytes, SIZE, REQUIRED, 0, "that their folders took on disk")                           \
+	X(left, UINT, OPTIONAL, 0, "of them, whose folders could not be removed; tried at each start")
+
+#define PAUSE_REPLY_FIELDS(X)                                                                    \
+	X(running, UINT, REQUIRED, 0, "still holding a slot")                                    \
+	X(queued, UINT, REQUIRED, 0, "waiting")
+
 #define SHUTDOWN_REPLY_FIELDS(X) X(canceled, UINT, REQUIRED, 0, "Trials canceled for it")
 
 /* The reply of logs; the output follows as events that carry the request's number. */
 #define LOGS_REPLY_FIELDS(X) X(offset, UINT, REQUIRED, 0, "where the output will start")
 
-#define WATCH_REPLY_FIELDS(X)
+#define WATCH_REPLY_FIELDS(X)                                                                    \
+	X(number, UINT, OPTIONAL, 0, "of the newest change, whichever Trial's; 0: there was none")
 
 #define STATE_EVENT_FIELDS(X)                                                                    \
 	X(trial, TRIAL, REQUIRED, 0, "the Trial as it is now")                                   \
-	X(before, STATE, OPTIONAL, 0, "the state it was in")
+	X(before, STATE, OPTIONAL, 0, "the state it was in")                                     \
+	X(number, UINT, OPTIONAL, 0, "of the change; grows, never given again")                  \
+	X(at, TIME, OPTIONAL, 0, "when it was")                                                  \
+	X(state, STATE, OPTIONAL, 0, "the state that it led to")
+
+#define CAUGHT_UP_EVENT_FIELDS(X) X(number, UINT, REQUIRED, 0, "of the last change looked at")
 
 #define LOG_EVENT_FIELDS(X)                                                                      \
 	X(offset, UINT, REQUIRED, 0, "of the first byte")                                        \
@@ -425,12 +471,20 @@
 	M(logs_request, LOGS_FIELDS)                                                             \
 	M(watch_request, WATCH_FIELDS)                                                           \
 	M(doctor_request, DOCTOR_FIELDS)                                                         \
+	M(prune_request, PRUNE_FIELDS)                                                           \
+	M(pause_request, PAUSE_FIELDS)                                                           \
+	M(resume_request, RESUME_FIELDS)                                                         \
+	M(drain_request, DRAIN_FIELDS)                                                           \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
 	M(list_reply, LIST_REPLY_FIELDS)                                                         \
 	M(doctor_reply, DOCTOR_REPLY_FIELDS)                                                     \
 	M(status_reply, STATUS_REPLY_FIELDS)                                                     \
+	M(prune_reply, PRUNE_REPLY_FIELDS)                                                       \
+	M(pause_reply, PAUSE_REPLY_FIELDS)                                                       \
+	M(resume_reply, PAUSE_REPLY_FIELDS)                                                      \
+	M(drain_reply, PAUSE_REPLY_FIELDS)                                                       \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \
@@ -438,4 +492,5 @@
 	M(log_event, LOG_EVENT_FIELDS)                                                           \
 	M(gap_event, GAP_EVENT_FIELDS)                                                           \
 	M(log_end_event, LOG_END_EVENT_FIELDS)                                                   \
+	M(caught_up_event, CAUGHT_UP_EVENT_FIELDS)                                               \
 	M(error_body, ERROR_FIELDS)

@@ -9,18 +9,19 @@
  * is a version to refuse by, not to negotiate.
  *
  *   init   -> keeper  HELLO      I am pid 1 of these namespaces, with these rights
- *   keeper -> init    GO         with descriptors: the launch memfd, stdin, stdout, stderr, then
- *                                leases to hold until nothing is left
+ *   keeper -> init    GO         with descriptors: the launch memfd, stdin, stdout, stderr
  *   init   -> keeper  STARTED    the main process was executed
  *                  or NOT_STARTED  it could not be: step and errno; init then ends
  *   keeper -> init    SIGNAL     send it to the main process
+ *   keeper -> init    COUNT      how much processor time has been used?
+ *   init   -> keeper  COUNTED    so much; no answer when it cannot be seen
  *   keeper -> init    FINISH     end everything now
  *   init   -> keeper  EXITED     the main process's wait status and rusage
  *   init   -> keeper  EMPTY      everything is reaped; rusage of all; init then exits
  *
  * When the keeper's end closes, for whatever reason, init does what FINISH says.
  */
-#define CONTROL_VERSION 1
+#define CONTROL_VERSION 2
 
 enum control_type {
 	CONTROL_HELLO = 1,
@@ -31,6 +32,8 @@ enum control_type {
 	CONTROL_FINISH,
 	CONTROL_EXITED,
 	CONTROL_EMPTY,
+	CONTROL_COUNT,
+	CONTROL_COUNTED,
 };
 
 /* Where a start failed. */
@@ -77,9 +80,6 @@ struct control_packet {
 			uint32_t seccomp; /* mode: 2 is a filter */
 		} hello;
 		struct {
-			uint32_t leases; /* descriptors after the first four */
-		} go;
-		struct {
 			uint32_t step;
 			uint32_t error;
 		} not_started;
@@ -94,6 +94,9 @@ struct control_packet {
 		struct {
 			struct control_usage usage;
 		} empty;
+		struct {
+			struct control_usage usage; /* times alone */
+		} counted;
 	};
 };
 
@@ -112,4 +115,11 @@ struct control_launch {
 	uint32_t bytes;
 };
 
-#define CONTROL_DESCRIPTORS_MAX 20
+#define CONTROL_DESCRIPTORS 4 /* of GO */
+
+/*
+ * Leases come with the process, from this number on, and not with GO: a sandbox whose keeper is
+ * killed while it is built would otherwise be there without them.
+ */
+#define CONTROL_FD_LEASES 280
+#define CONTROL_LEASES_MAX 8

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * trials-init: pid 1 of a Trial's sandbox (bwrap --as-pid-1), started as `trials-init FD` with
- * its end of the control socket (control.h) at FD. It starts the main process, reaps whatever is
+ * trials-init: pid 1 of a Trial's sandbox (bwrap --as-pid-1), started as `trials-init FD LEASES`
+ * with its end of the control socket (control.h) at FD and so many leases beside it. It starts the main process, reaps whatever is
  * orphaned, reports how the main process ended, and ends the namespace.
  *
  * What shapes it:
  * - Everything in the namespace runs as the same user, so pid 1 must be out of reach before
  *   anything else runs: it makes itself non-dumpable before it says HELLO (no ptrace, no
  *   /proc/1/{fd,mem,environ}, no pidfd_getfd). Signals from inside do nothing to pid 1.
- * - It holds the Trial's leases. The kernel closes the files of a killed pid 1 before it kills the
+ * - It holds the Trial's leases, from its first moment. The kernel closes the files of a killed pid 1 before it kills the
  *   rest, so a lease would fall with the others still alive. Hence every regular way out (the main
  *   process ended, FINISH, or the keeper is gone) goes through init_end: kill, reap until nothing
  *   is left, and only then exit.
@@ -22,6 +22,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
@@ -38,6 +39,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "count.h"
 #include "start.h"
 
 #define OOM_SCORE_ADJUSTMENT 500
@@ -180,7 +182,6 @@ static void init_fork_failed(struct init *init, int error)
 	init_end(init);
 }
 
-/* The first four descriptors are used here; those after them are leases and just stay open. */
 static void init_go(struct init *init, const int *descriptors)
 {
 	int ends[2];
@@ -195,7 +196,7 @@ static void init_go(struct init *init, const int *descriptors)
 		start_main(descriptors[0], descriptors + 1, ends[1]);
 	close(ends[1]);
 	init->start = ends[0];
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < CONTROL_DESCRIPTORS; i++)
 		close(descriptors[i]);
 	/* stderr was bwrap's, for messages of its own; stdin is /dev/null already. */
 	dup2(STDIN_FILENO, STDERR_FILENO);
@@ -207,7 +208,7 @@ static int init_receive(struct init *init, struct control_packet *ret_packet, in
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS_MAX)];
+		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS)];
 	} ancillary;
 	struct iovec vector = {.iov_base = ret_packet, .iov_len = sizeof(*ret_packet)};
 	struct msghdr message = {
@@ -237,11 +238,19 @@ static int init_receive(struct init *init, struct control_packet *ret_packet, in
 	return 1;
 }
 
+static void init_count(struct init *init)
+{
+	struct control_packet packet = {.type = CONTROL_COUNTED};
+
+	if (count_processor_time(&packet.counted.usage) == 0)
+		init_send(init, &packet);
+}
+
 /* False when the namespace has to end. */
 static bool init_hear(struct init *init)
 {
 	struct control_packet packet;
-	int descriptors[CONTROL_DESCRIPTORS_MAX];
+	int descriptors[CONTROL_DESCRIPTORS];
 	size_t count;
 	int r;
 
@@ -252,13 +261,16 @@ static bool init_hear(struct init *init)
 		return false;
 	switch (packet.type) {
 	case CONTROL_GO:
-		if (init->main || count < 4 || packet.go.leases != count - 4)
+		if (init->main || count != CONTROL_DESCRIPTORS)
 			return false;
 		init_go(init, descriptors);
 		return true;
 	case CONTROL_SIGNAL:
 		if (init->main && !init->main_exited && packet.signal.number < NSIG)
 			kill(init->main, (int)packet.signal.number);
+		return true;
+	case CONTROL_COUNT:
+		init_count(init);
 		return true;
 	default:
 		return false;
@@ -316,16 +328,26 @@ static void raise_oom_score(void)
 	close(fd);
 }
 
-static int close_all_but(int control)
+static int close_range_between(int before, int after)
 {
-	unsigned int kept = (unsigned int)control;
+	if (after - before < 2)
+		return 0;
+	return syscall(SYS_close_range, before + 1, after - 1, 0u) < 0 ? -errno : 0;
+}
 
-	if (kept > 3 && syscall(SYS_close_range, 3u, kept - 1, 0u) < 0)
+/* Whatever bwrap left open besides goes; what stays is not for the main process. */
+static int keep_only(int control, int leases)
+{
+	int i;
+
+	if (close_range_between(STDERR_FILENO, control) < 0 ||
+	    close_range_between(control, CONTROL_FD_LEASES) < 0 ||
+	    close_range_between(CONTROL_FD_LEASES + leases - 1, INT_MAX) < 0 ||
+	    fcntl(control, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
-	if (syscall(SYS_close_range, kept + 1, ~0u, 0u) < 0)
-		return -errno;
-	if (fcntl(control, F_SETFD, FD_CLOEXEC) < 0)
-		return -errno;
+	for (i = 0; i < leases; i++)
+		if (fcntl(CONTROL_FD_LEASES + i, F_SETFD, FD_CLOEXEC) < 0)
+			return -errno;
 	return 0;
 }
 
@@ -366,14 +388,14 @@ static int init_hello(struct init *init)
 	return init_send(init, &packet);
 }
 
-static int parse_descriptor(const char *text)
+static int parse_number(const char *text, unsigned long least, unsigned long most)
 {
 	unsigned long value;
 	char *end;
 
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno || end == text || *end || value < 3 || value > 1000000)
+	if (errno || end == text || *end || value < least || value > most)
 		return -EINVAL;
 	return (int)value;
 }
@@ -381,15 +403,17 @@ static int parse_descriptor(const char *text)
 int main(int argc, char **argv)
 {
 	struct init init = {.start = -1};
+	int leases = 0;
 	sigset_t all;
 
-	if (argc != 2 || (init.control = parse_descriptor(argv[1])) < 0) {
+	if (argc != 3 || (init.control = parse_number(argv[1], 3, CONTROL_FD_LEASES - 1)) < 0 ||
+	    (leases = parse_number(argv[2], 0, CONTROL_LEASES_MAX)) < 0) {
 		fputs("trials-init: started by trial-keeper only\n", stderr);
 		return EXIT_FAILURE;
 	}
 	prctl(PR_SET_NAME, "trials-init", 0L, 0L, 0L);
 	raise_oom_score();
-	if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0 || close_all_but(init.control) < 0)
+	if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0 || keep_only(init.control, leases) < 0)
 		return EXIT_FAILURE;
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || signal(SIGCHLD, SIG_DFL) == SIG_ERR)

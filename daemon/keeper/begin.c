@@ -42,7 +42,7 @@ static int read_plan(struct keeper *keeper)
 				  "the plan is of version %llu, the keeper of %d",
 				  (unsigned long long)plan->version, CHANNEL_VERSION);
 	if (start->count != CHANNEL_FD_BINDS + plan->descriptors ||
-	    plan->leases > plan->descriptors || plan->leases > KEEPER_LEASES_MAX ||
+	    plan->leases > plan->descriptors || plan->leases > CONTROL_LEASES_MAX ||
 	    plan->command.count == 0)
 		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
 				  "the plan and the descriptors that came with it do not agree");
@@ -126,6 +126,8 @@ static int spawn(struct keeper *keeper)
 		.seccomp = start->descriptors[CHANNEL_FD_SECCOMP],
 		.binds = start->descriptors + CHANNEL_FD_BINDS,
 		.bind_count = start->count - CHANNEL_FD_BINDS,
+		.leases = keeper->leases,
+		.lease_count = keeper->lease_count,
 		.arguments = &keeper->plan.sandbox,
 		.cgroup = keeper->payload.fd,
 		.descriptors = &descriptors,
@@ -198,8 +200,7 @@ int keeper_go(struct keeper *keeper)
 
 	r = sandbox_launch_memfd(&keeper->plan, &launch);
 	if (r == 0)
-		r = sandbox_go(&keeper->sandbox, launch, keeper->stdio, keeper->leases,
-			       keeper->lease_count);
+		r = sandbox_go(&keeper->sandbox, launch, keeper->stdio);
 	if (r < 0)
 		return refuse(keeper, "the sandbox cannot be told what to start", r);
 	keeper->go = true;

@@ -235,6 +235,11 @@ int payload_kill(const struct payload *payload)
 	return write_at(payload->fd, "cgroup.kill", "1");
 }
 
+bool payload_cpu(const struct payload *payload, uint64_t *ret_microseconds)
+{
+	return payload->fd >= 0 && read_number(payload, "cpu.stat", "usage_usec", ret_microseconds);
+}
+
 /* `MAJ:MIN rbytes=N wbytes=N …`, a line per device. */
 static bool count_io(const struct payload *payload, uint64_t *ret_read, uint64_t *ret_write)
 {

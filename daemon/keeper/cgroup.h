@@ -38,6 +38,9 @@ int payload_populated(const struct payload *payload);
 /* SIGKILL for everything in it, forks under way included. */
 int payload_kill(const struct payload *payload);
 
+/* Processor time that everything in it has used. False: there is no group, or no counter. */
+bool payload_cpu(const struct payload *payload, uint64_t *ret_microseconds);
+
 /* What the kernel counted, read while the group is there. */
 struct payload_counters {
 	struct {

@@ -42,7 +42,7 @@ enum channel_descriptor {
 	CHANNEL_FD_STDIN,   /* the prompt, at its start, or /dev/null */
 	CHANNEL_FD_KEEPERS, /* RUNTIME/k, O_DIRECTORY: where the keeper listens */
 	CHANNEL_FD_BINDS,   /* first of keeper_plan.descriptors: what the sandbox arguments use;
-			       the leases, last, are not given to bwrap */
+			       the leases, last, are for keeper and pid 1 alone */
 };
 
 /*
@@ -53,7 +53,7 @@ enum channel_descriptor {
 #define SANDBOX_FD_INIT 11    /* trials-init itself, executed as /proc/self/fd/11 */
 #define SANDBOX_FD_ARGUMENTS 12
 #define SANDBOX_FD_SECCOMP 13
-#define SANDBOX_FD_BINDS 20
+#define SANDBOX_FD_BINDS 20 /* the leases: CONTROL_FD_LEASES */
 
 /* A map with the key `verb` and these beside it. */
 #define KEEPER_PLAN_FIELDS(X)                                                                      \

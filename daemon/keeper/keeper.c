@@ -53,6 +53,7 @@ static void say_ending(struct keeper *keeper)
 	};
 
 	timer_stop(&keeper->wall);
+	timer_stop(&keeper->stall);
 	if (!keeper->ending_said)
 		say(keeper, CHANNEL_ending, &keeper_ending_type, &ending);
 	keeper->ending_said = true;
@@ -92,8 +93,7 @@ static void keeper_fail(struct keeper *keeper, int r)
 	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
 }
 
-/* TERM, grace, the end. A second order can only shorten the grace. */
-static void keeper_order(struct keeper *keeper, enum end_order order, double grace)
+void keeper_order(struct keeper *keeper, enum end_order order, double grace)
 {
 	if (keeper->reported || keeper->facts.exited)
 		return;
@@ -171,6 +171,7 @@ static void take_started(struct keeper *keeper)
 	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
 	if (keeper->plan.has.wall_seconds)
 		timer_set(&keeper->wall, keeper->plan.wall_seconds);
+	keeper_stall_look(keeper);
 }
 
 static void take_control(struct keeper *keeper, const struct control_packet *packet)
@@ -197,6 +198,9 @@ static void take_control(struct keeper *keeper, const struct control_packet *pac
 	case CONTROL_EMPTY:
 		keeper->has_usage = true;
 		keeper->usage = packet->empty.usage;
+		break;
+	case CONTROL_COUNTED:
+		keeper_stall_counted(keeper, &packet->counted.usage);
 		break;
 	default:
 		break;
@@ -319,6 +323,8 @@ static void on_bwrap(struct source *source, uint32_t events)
 	}
 	if (!keeper->sandbox.init_pid) {
 		fault_from_bwrap(keeper, status);
+		/* What it leaves waits for it, for ever. */
+		sandbox_kill(&keeper->sandbox);
 	} else if (!keeper->facts.exited && !keeper->facts.not_started && init_is_there(keeper)) {
 		if (!is_decided(keeper)) {
 			keeper->facts.bwrap_gone = true;
@@ -406,6 +412,11 @@ static void on_wall(struct timer *timer)
 
 	keeper_order(keeper, END_WALL_LIMIT, keeper->plan.grace_seconds);
 	keeper_progress(keeper);
+}
+
+static void on_stall(struct timer *timer)
+{
+	keeper_stall_look(container_of(timer, struct keeper, stall));
 }
 
 static void force(struct keeper *keeper)
@@ -555,6 +566,7 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.captures = {{.source = SOURCE_INIT, .file = -1},
 			     {.source = SOURCE_INIT, .file = -1}},
 		.wall = TIMER_INIT,
+		.stall = TIMER_INIT,
 		.timer = TIMER_INIT,
 		.fault = FAULT_INIT,
 	};
@@ -562,6 +574,8 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 	r = loop_init(&keeper->loop);
 	if (r == 0)
 		r = timer_init(&keeper->wall, &keeper->loop, on_wall);
+	if (r == 0)
+		r = timer_init(&keeper->stall, &keeper->loop, on_stall);
 	if (r == 0)
 		r = timer_init(&keeper->timer, &keeper->loop, on_deadline);
 	if (r == 0)
@@ -581,6 +595,7 @@ static void keeper_done(struct keeper *keeper)
 	sandbox_done(&keeper->sandbox);
 	payload_done(&keeper->payload);
 	timer_done(&keeper->wall, &keeper->loop);
+	timer_done(&keeper->stall, &keeper->loop);
 	timer_done(&keeper->timer, &keeper->loop);
 	loop_done(&keeper->loop);
 	fd_close(keeper->signals);

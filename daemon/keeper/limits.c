@@ -132,6 +132,8 @@ int limits_apply(const struct payload *payload, const struct keeper_plan *plan,
 	/* The keeper's own clock, bwrap's own mounts and the keeper's own files enforce these. */
 	if (limits->has.wall_seconds)
 		add_state(&applying, "wall_seconds", limits->wall_seconds);
+	if (limits->has.stall_seconds)
+		add_state(&applying, "stall_seconds", limits->stall_seconds);
 	if (limits->has.memory)
 		apply_knob(&applying, &memory_knob, limits->memory);
 	if (limits->has.swap)

@@ -4,7 +4,7 @@
 #include "cgroup.h"
 #include "channel.h"
 
-#define LIMITS_COUNT 8
+#define LIMITS_COUNT 9
 
 /* bwrap and trials-init are in the payload too and are not the Trial's to pay for. */
 #define LIMITS_OWN_TASKS 2

@@ -138,6 +138,13 @@ static void decide_ordered(const struct outcome_facts *facts, struct outcome_dec
 	case END_WALL_LIMIT:
 		decision->outcome = OUTCOME_timed_out;
 		break;
+	case END_STALL_LIMIT:
+		decision->outcome = OUTCOME_stalled;
+		say(decision,
+		    "nothing happened for %.1f s: no output, %.3f s of processor time (less than %.0f%% of one processor), no bytes through the proxy",
+		    facts->inactivity.seconds, facts->inactivity.cpu_seconds,
+		    ACTIVITY_CPU_SHARE * 100);
+		break;
 	default:
 		decision->outcome = OUTCOME_interrupted;
 		say(decision,
@@ -149,9 +156,8 @@ static void decide_ordered(const struct outcome_facts *facts, struct outcome_dec
 enum ender outcome_ender(enum end_order order)
 {
 	static const enum ender enders[] = {
-		[END_NOT_ORDERED] = ENDER_agent,
-		[END_CANCEL] = ENDER_client,
-		[END_WALL_LIMIT] = ENDER_wall_limit,
+		[END_NOT_ORDERED] = ENDER_agent,     [END_CANCEL] = ENDER_client,
+		[END_WALL_LIMIT] = ENDER_wall_limit, [END_STALL_LIMIT] = ENDER_stall_limit,
 		[END_OUTSIDE] = ENDER_outside,
 	};
 

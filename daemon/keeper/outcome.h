@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "activity.h"
 #include "base/fault.h"
 #include "proto/message.h"
 
@@ -8,18 +9,20 @@
  * From what a keeper saw to a Trial's outcome. Pure.
  *
  * What came first decides. An end that was ordered before the main process ended (cancel, wall
- * limit, the keeper's own end) names the outcome whatever the process then did; its exit code or
+ * or stall limit, the keeper's own end) names the outcome whatever the process then did; its exit code or
  * signal stands beside it as a fact.
  */
 enum end_order {
 	END_NOT_ORDERED,
 	END_CANCEL, /* by trialsd, for a client */
 	END_WALL_LIMIT,
+	END_STALL_LIMIT,
 	END_OUTSIDE, /* the keeper itself was told to end: the user's session is ending */
 };
 
 struct outcome_facts {
 	enum end_order order;
+	struct inactivity inactivity; /* of END_STALL_LIMIT */
 	const struct fault *fault; /* the Trial was void before its main process started; or NULL */
 	bool started;
 	bool not_started;

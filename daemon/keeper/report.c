@@ -105,6 +105,7 @@ void keeper_report(struct keeper *keeper)
 	keeper->reported = true;
 	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
 	timer_stop(&keeper->wall);
+	timer_stop(&keeper->stall);
 	moment_now(&keeper->span.end);
 	/* Whatever wrote is gone: what the pipes hold now is all there is. */
 	if (keeper->capturing)

@@ -25,10 +25,14 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-/* Above every number that bwrap's options can name. */
+/* Above every number that bwrap's options can name, and above the leases'. */
 #define STAGE_FD_MIN 300
+
+_Static_assert(SANDBOX_FD_BINDS + CHANNEL_DESCRIPTORS_MAX <= CONTROL_FD_LEASES &&
+		       CONTROL_FD_LEASES + CONTROL_LEASES_MAX <= STAGE_FD_MIN,
+	       "no two descriptors may be put at one number");
 #define OOM_SCORE_ADJUSTMENT 500
-#define PLACEMENTS_MAX (7 + CHANNEL_DESCRIPTORS_MAX)
+#define PLACEMENTS_MAX (7 + CHANNEL_DESCRIPTORS_MAX + CONTROL_LEASES_MAX)
 
 #define CHANGE_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
 
@@ -117,8 +121,8 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 				 size_t count, int report)
 {
 	char program[] = "bwrap", option[] = "--args", separator[] = "--", arguments[16], init[32],
-	     control[16];
-	char *const argv[] = {program, option, arguments, separator, init, control, NULL};
+	     control[16], leases[16];
+	char *const argv[] = {program, option, arguments, separator, init, control, leases, NULL};
 	char *const environment[] = {NULL};
 	int bwrap;
 	size_t i;
@@ -126,6 +130,7 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 	snprintf(arguments, sizeof(arguments), "%d", SANDBOX_FD_ARGUMENTS);
 	snprintf(init, sizeof(init), "/proc/self/fd/%d", SANDBOX_FD_INIT);
 	snprintf(control, sizeof(control), "%d", SANDBOX_FD_CONTROL);
+	snprintf(leases, sizeof(leases), "%zu", order->lease_count);
 	report = stage(report);
 	bwrap = stage(order->bwrap);
 	if (report < 0 || bwrap < 0)
@@ -260,6 +265,9 @@ static size_t fill_placements(const struct spawning *spawning, const struct sand
 	for (i = 0; i < order->bind_count; i++)
 		placements[count++] = (struct placement){order->binds[i],
 							 SANDBOX_FD_BINDS + (int)i};
+	for (i = 0; i < order->lease_count; i++)
+		placements[count++] = (struct placement){order->leases[i],
+							 CONTROL_FD_LEASES + (int)i};
 	return count;
 }
 
@@ -364,7 +372,7 @@ static int send_control(struct sandbox *sandbox, struct control_packet *packet, 
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS_MAX)];
+		char space[CMSG_SPACE(sizeof(int) * CONTROL_DESCRIPTORS)];
 	} ancillary = {0};
 	struct iovec vector = {.iov_base = packet, .iov_len = sizeof(*packet)};
 	struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
@@ -386,20 +394,12 @@ static int send_control(struct sandbox *sandbox, struct control_packet *packet, 
 	return 0;
 }
 
-int sandbox_go(struct sandbox *sandbox, int launch, const int stdio[3], const int *leases,
-	       size_t lease_count)
+int sandbox_go(struct sandbox *sandbox, int launch, const int stdio[3])
 {
 	struct control_packet packet = {.type = CONTROL_GO};
-	int fds[CONTROL_DESCRIPTORS_MAX];
+	const int fds[CONTROL_DESCRIPTORS] = {launch, stdio[0], stdio[1], stdio[2]};
 
-	if (lease_count > CONTROL_DESCRIPTORS_MAX - 4)
-		return -E2BIG;
-	fds[0] = launch;
-	memcpy(fds + 1, stdio, 3 * sizeof(int));
-	if (lease_count > 0)
-		memcpy(fds + 4, leases, lease_count * sizeof(int));
-	packet.go.leases = (uint32_t)lease_count;
-	return send_control(sandbox, &packet, fds, 4 + lease_count);
+	return send_control(sandbox, &packet, fds, CONTROL_DESCRIPTORS);
 }
 
 int sandbox_signal(struct sandbox *sandbox, int number)
@@ -413,6 +413,13 @@ int sandbox_signal(struct sandbox *sandbox, int number)
 int sandbox_finish(struct sandbox *sandbox)
 {
 	struct control_packet packet = {.type = CONTROL_FINISH};
+
+	return send_control(sandbox, &packet, NULL, 0);
+}
+
+int sandbox_count(struct sandbox *sandbox)
+{
+	struct control_packet packet = {.type = CONTROL_COUNT};
 
 	return send_control(sandbox, &packet, NULL, 0);
 }

@@ -33,6 +33,8 @@ struct sandbox_order {
 	int seccomp;
 	const int *binds;
 	size_t bind_count;
+	const int *leases;
+	size_t lease_count;		   /* CONTROL_LEASES_MAX at most */
 	const struct text_list *arguments; /* bwrap's options */
 	int cgroup;			   /* where it starts, or -1 */
 	const struct rlimit *descriptors;  /* RLIMIT_NOFILE for it; NULL: as ours */
@@ -52,10 +54,11 @@ int sandbox_spawn(struct sandbox *sandbox, const struct sandbox_order *order,
 int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet);
 
 /* The descriptors are borrowed. -errno */
-int sandbox_go(struct sandbox *sandbox, int launch, const int stdio[3], const int *leases,
-	       size_t lease_count);
+int sandbox_go(struct sandbox *sandbox, int launch, const int stdio[3]);
 int sandbox_signal(struct sandbox *sandbox, int number);
 int sandbox_finish(struct sandbox *sandbox);
+/* Asks for the processor time used so far; the answer is a packet, CONTROL_COUNTED. */
+int sandbox_count(struct sandbox *sandbox);
 
 /* A sealed memory file that says what to start (control_launch). FAULT, -errno. */
 int sandbox_launch_memfd(const struct keeper_plan *plan, int *ret_fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "activity.h"
 #include "attach.h"
 #include "base/fault.h"
 #include "base/loop.h"
@@ -13,9 +14,7 @@
 #include "outcome.h"
 #include "sandbox.h"
 
-/* The keeper's state; shared by keeper.c, begin.c and report.c only. */
-
-#define KEEPER_LEASES_MAX 8
+/* The keeper's state; shared by keeper.c, begin.c, stall.c and report.c only. */
 
 /* What the one deadline is for: there is never a need for two. */
 enum deadline {
@@ -43,7 +42,7 @@ struct keeper {
 	struct keeper_plan plan;
 	struct channel_packet *start; /* its descriptors are open until GO */
 	int folder;
-	int leases[KEEPER_LEASES_MAX];
+	int leases[CONTROL_LEASES_MAX];
 	size_t lease_count;
 	int stdio[3]; /* the main process's ends, until GO */
 
@@ -59,6 +58,9 @@ struct keeper {
 	uint64_t namespaces[CONTROL_NS_COUNT];
 
 	struct timer wall;
+	struct timer stall;
+	struct activity activity;
+	bool counting; /* pid 1 was asked for the processor time */
 	struct timer timer;
 	enum deadline deadline;
 
@@ -99,8 +101,15 @@ void keeper_report(struct keeper *keeper);
  * the disk has no room for it. */
 void keeper_write_record(struct keeper *keeper);
 
+/* stall.c: takes a sample, and the next ones by its timer, if there is a limit. */
+void keeper_stall_look(struct keeper *keeper);
+/* What pid 1 answered. */
+void keeper_stall_counted(struct keeper *keeper, const struct control_usage *usage);
+
 /* report.c: tells the record, once it is there. */
 void keeper_say_ended(struct keeper *keeper);
 
 /* keeper.c */
+/* TERM, grace, the end. A second order can only shorten the grace. */
+void keeper_order(struct keeper *keeper, enum end_order order, double grace);
 void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double seconds);

@@ -74,6 +74,14 @@ static void copy_blob(struct copier *copier, struct blob *blob)
 		blob->data = memcpy(space, blob->data, blob->size);
 }
 
+static void copy_numbers(struct copier *copier, const uint64_t **numbers, size_t count)
+{
+	void *space = copy_space(copier, count * sizeof(**numbers), true);
+
+	if (space && count > 0)
+		*numbers = memcpy(space, *numbers, count * sizeof(**numbers));
+}
+
 static void copy_pairs(struct copier *copier, struct pair_list *pairs)
 {
 	struct pair *items;
@@ -119,7 +127,22 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 	case WORK_LIST:
 		copy_pairs(copier, &work->filter.labels);
 		break;
+	case WORK_SET:
+		copy_text(copier, &work->setting.name);
+		copy_text(copier, &work->setting.value);
+		break;
+	case WORK_LIST_ENDED:
+		copy_pairs(copier, &work->filter.labels);
+		break;
+	case WORK_PRUNE:
+	case WORK_PRUNED:
+		copy_numbers(copier, &work->ids.items, work->ids.count);
+		break;
+	case WORK_LIST_PRUNED:
+	case WORK_PRUNE_EVENTS:
 	case WORK_GET:
+	case WORK_EVENTS:
+	case WORK_NEWEST_EVENT:
 	case WORK_COUNT_ENDED:
 		break;
 	}
@@ -141,8 +164,10 @@ static void submit(Ledger *ledger, struct ledger_call *call, struct ledger_work 
 
 	call->row = NULL;
 	call->rows = NULL;
+	call->events = NULL;
+	call->ended = NULL;
 	call->count = 0;
-	call->number = 0;
+	call->number = call->at = call->newest = 0;
 	call->work = NULL;
 	if (ledger->closing) {
 		answer_unqueued(ledger, call, -ESHUTDOWN);
@@ -194,6 +219,78 @@ void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_f
 	submit(ledger, call, &work);
 }
 
+void ledger_events(Ledger *ledger, struct ledger_call *call, uint64_t after, uint64_t trial)
+{
+	struct ledger_work work = {.type = WORK_EVENTS, .id = trial, .after = after};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_newest_event(Ledger *ledger, struct ledger_call *call)
+{
+	struct ledger_work work = {.type = WORK_NEWEST_EVENT};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_set(Ledger *ledger, struct ledger_call *call, const char *name, const char *value)
+{
+	struct ledger_work work = {.type = WORK_SET, .setting = {.name = name, .value = value}};
+
+	submit(ledger, call, &work);
+}
+
+int ledger_setting(Ledger *ledger, const char *name, char **ret_value)
+{
+	int r = writer_hold(&ledger->writer);
+
+	if (r < 0)
+		return r;
+	r = store_setting(ledger->writer.store, name, ret_value);
+	writer_release(&ledger->writer);
+	return r;
+}
+
+void ledger_list_ended(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter)
+{
+	struct ledger_work work = {.type = WORK_LIST_ENDED, .filter = *filter};
+
+	work.filter.state = STATE_ended;
+	work.filter.outcome = -1;
+	work.filter.since = 0;
+	if (work.filter.limit == 0 || work.filter.limit > LEDGER_ENDED_MAX)
+		work.filter.limit = LEDGER_ENDED_MAX;
+	submit(ledger, call, &work);
+}
+
+void ledger_prune(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count)
+{
+	struct ledger_work work = {.type = WORK_PRUNE, .ids = {.items = ids, .count = count}};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_list_pruned(Ledger *ledger, struct ledger_call *call, size_t most)
+{
+	struct ledger_work work = {.type = WORK_LIST_PRUNED, .ids = {.count = most}};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_pruned(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count)
+{
+	struct ledger_work work = {.type = WORK_PRUNED, .ids = {.items = ids, .count = count}};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_prune_events(Ledger *ledger, struct ledger_call *call, uint64_t after)
+{
+	struct ledger_work work = {.type = WORK_PRUNE_EVENTS, .after = after};
+
+	submit(ledger, call, &work);
+}
+
 void ledger_count_ended(Ledger *ledger, struct ledger_call *call)
 {
 	struct ledger_work work = {.type = WORK_COUNT_ENDED};
@@ -208,8 +305,12 @@ static void answer(struct ledger_work *work)
 	call->result = work->result;
 	call->row = work->row;
 	call->rows = work->rows;
+	call->events = work->events;
+	call->ended = work->ended;
 	call->count = work->count;
 	call->number = work->number;
+	call->at = work->at;
+	call->newest = work->newest;
 	call->done(call);
 	/* The call may be gone. */
 	ledger_work_free(work);

@@ -40,6 +40,21 @@ struct ledger_row {
 	struct blob record; /* outcome_record, encoded; empty before the end */
 };
 
+/* A state change of a Trial, as the ledger keeps each for ever, until its Trial is pruned. */
+struct ledger_event {
+	uint64_t number; /* grows, never given again */
+	uint64_t at;	 /* microseconds UTC */
+	enum state state; /* reached by it */
+	int before;	  /* enum state, -1: the Trial is new */
+	struct ledger_row *row; /* the Trial as it is now */
+};
+
+/* A Trial that has ended, or that has gone (then without a time). */
+struct ledger_ended {
+	uint64_t id;
+	uint64_t ended_at;
+};
+
 struct ledger_call;
 typedef void (*ledger_done)(struct ledger_call *call);
 
@@ -57,8 +72,12 @@ struct ledger_call {
 	int result;
 	struct ledger_row *row;
 	struct ledger_row **rows;
+	struct ledger_event *events; /* count of them */
+	struct ledger_ended *ended;  /* count of them */
 	size_t count;
 	uint64_t number;
+	uint64_t at;
+	uint64_t newest;
 	struct ledger_work *work; /* the ledger's */
 	struct ledger_call *next; /* the ledger's */
 };
@@ -128,6 +147,11 @@ int ledger_each_unended(Ledger *ledger, int (*each)(const struct ledger_row *row
 			void *context);
 
 /*
+ * The changes that these two make are numbered: with the result 0, number and at are the change's,
+ * as ledger_events will tell it.
+ */
+
+/*
  * 0: inserted, QUEUED, row is it. -EEXIST: the key was used with the same body, row is that Trial.
  * -ENOTUNIQ: the key was used with another body, row is that Trial.
  */
@@ -135,7 +159,8 @@ void ledger_insert(Ledger *ledger, struct ledger_call *call, const struct ledger
 
 /*
  * Compare-and-swap: changes the row only if its state is in `from` (bits 1 << STATE_x). 0 and row
- * as it now is; -ESTALE and row as it is; -ENOENT.
+ * as it now is; -ESTALE and row as it is (with number and at of its last change when that led to
+ * the same state); -ENOENT.
  */
 void ledger_change(Ledger *ledger, struct ledger_call *call, uint64_t id, unsigned int from,
 		   const struct ledger_change *change);
@@ -145,6 +170,45 @@ void ledger_get(Ledger *ledger, struct ledger_call *call, uint64_t id);
 
 /* 0 and rows, count; number: the cursor for the next page, 0 when there is none. */
 void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter);
+
+/*
+ * 0 and events, count: a page of the changes after number `after`, oldest first, of one Trial when
+ * trial is not 0. number: where the next page begins; `after` itself when nothing came after it.
+ * newest: the number that was given last, whichever Trial's.
+ */
+void ledger_events(Ledger *ledger, struct ledger_call *call, uint64_t after, uint64_t trial);
+
+/* 0 and newest alone. */
+void ledger_newest_event(Ledger *ledger, struct ledger_call *call);
+
+/* A setting, kept until it is set again; value NULL: it is gone. Copied. 0. */
+void ledger_set(Ledger *ledger, struct ledger_call *call, const char *name, const char *value);
+
+/* At start, while no call is waiting. *ret_value is the caller's; NULL when it is not set. */
+int ledger_setting(Ledger *ledger, const char *name, char **ret_value);
+
+/*
+ * 0 and ended, count: those that have ended, newest (largest id) first; number: the cursor for the
+ * next page, 0 when there is none. Of the filter, before, labels and limit count.
+ */
+#define LEDGER_ENDED_MAX 10000 /* in a page */
+void ledger_list_ended(Ledger *ledger, struct ledger_call *call,
+		       const struct ledger_filter *filter);
+
+/*
+ * Prunes those of these Trials that have ended: their rows are gone, and it is noted that their
+ * folders are to go. 0 and ended, count: which. ids are copied.
+ */
+void ledger_prune(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count);
+/* 0 and ended, count: Trials that are gone and whose folders are still to go; at most `most`. */
+void ledger_list_pruned(Ledger *ledger, struct ledger_call *call, size_t most);
+/* Their folders are gone. */
+void ledger_pruned(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count);
+/*
+ * Deletes the changes of Trials that are no more, a part of them: 0 and number, to be given as
+ * `after` in the next call, 0 when that was all.
+ */
+void ledger_prune_events(Ledger *ledger, struct ledger_call *call, uint64_t after);
 
 /* 0 and number: how many Trials have ended. Answered from a counter, not by a scan. */
 void ledger_count_ended(Ledger *ledger, struct ledger_call *call);

@@ -44,7 +44,7 @@ static int bound_since(sqlite3 *database, uint64_t since, uint64_t *ret_first)
  * The text of a list. A `+` keeps SQLite from using the index of that column, so that the one
  * chosen here (at the head of this file) is the one that is walked.
  */
-static int list_text(const struct ledger_filter *filter, char **ret_text)
+static int list_text(const struct ledger_filter *filter, const char *columns, char **ret_text)
 {
 	bool few = filter->state >= 0 && filter->state != STATE_ended;
 	bool by_label = !few && filter->labels.count > 0;
@@ -58,7 +58,7 @@ static int list_text(const struct ledger_filter *filter, char **ret_text)
 	file = open_memstream(&text, &size);
 	if (!file)
 		return -ENOMEM;
-	fprintf(file, "SELECT " ROW_COLUMNS " FROM ");
+	fprintf(file, "SELECT %s FROM ", columns);
 	if (by_label)
 		fprintf(file, "labels l CROSS JOIN trials t ON t.id = l.trial "
 			      "WHERE l.name = ?6 AND l.value = ?7 AND ");
@@ -83,7 +83,7 @@ static int list_text(const struct ledger_filter *filter, char **ret_text)
 	return 0;
 }
 
-static int list_prepare(sqlite3 *database, const struct ledger_filter *filter,
+static int list_prepare(sqlite3 *database, const struct ledger_filter *filter, const char *columns,
 			sqlite3_stmt **ret_statement)
 {
 	_cleanup_free_ char *text = NULL;
@@ -94,7 +94,7 @@ static int list_prepare(sqlite3 *database, const struct ledger_filter *filter,
 	r = bound_since(database, filter->since, &first);
 	if (r < 0)
 		return r;
-	r = list_text(filter, &text);
+	r = list_text(filter, columns, &text);
 	if (r < 0)
 		return r;
 	r = statement_prepare(database, text, &statement);
@@ -128,7 +128,7 @@ int list_page(sqlite3 *database, const struct ledger_filter *filter, struct ledg
 	rows = calloc(limit ? limit : 1, sizeof(struct ledger_row *));
 	if (!rows)
 		return -ENOMEM;
-	r = list_prepare(database, filter, &statement);
+	r = list_prepare(database, filter, ROW_COLUMNS, &statement);
 	if (r < 0) {
 		free(rows);
 		return r;
@@ -150,6 +150,39 @@ int list_page(sqlite3 *database, const struct ledger_filter *filter, struct ledg
 	*ret_count = count;
 	*ret_cursor = cursor;
 	return r;
+}
+
+int list_ended(sqlite3 *database, const struct ledger_filter *filter,
+	       struct ledger_ended **ret_ended, size_t *ret_count, uint64_t *ret_cursor)
+{
+	struct ledger_ended *ended = calloc(filter->limit + 1, sizeof(*ended));
+	sqlite3_stmt *statement = NULL;
+	size_t count = 0;
+	int r;
+
+	if (!ended)
+		return -ENOMEM;
+	*ret_cursor = 0;
+	r = list_prepare(database, filter, "t.id, t.ended_at", &statement);
+	while (r >= 0 && (r = statement_step(statement)) > 0) {
+		if (count == filter->limit) {
+			*ret_cursor = ended[count - 1].id;
+			r = 0;
+			break;
+		}
+		ended[count++] = (struct ledger_ended){
+			.id = (uint64_t)sqlite3_column_int64(statement, 0),
+			.ended_at = (uint64_t)sqlite3_column_int64(statement, 1),
+		};
+	}
+	sqlite3_finalize(statement);
+	if (r < 0) {
+		free(ended);
+		return r;
+	}
+	*ret_ended = ended;
+	*ret_count = count;
+	return 0;
 }
 
 int list_each_unended(sqlite3 *database, int (*each)(const struct ledger_row *row, void *context),

@@ -15,6 +15,8 @@
  *            cascade of a prune.
  *   events   what happened, by number, never given again. It has no foreign key: it is a log with
  *            an age of its own, pruned from its old end, and so needs no index.
+ *   settings what a client has set and a restart must not forget.
+ *   prunes   Trials that are no more, and whose folder is still to be removed.
  *
  * Indexes are few since each is paid for in every accept: by state (few rows have not ended, and
  * they must be found among a million that have), by outcome, by time of submission, by key. There
@@ -67,6 +69,12 @@ static const char *const migrations[] = {
 	"  state TEXT NOT NULL,"
 	"  before TEXT" /* NULL: accepted */
 	") STRICT;",
+
+	"CREATE TABLE settings ("
+	"  name TEXT PRIMARY KEY,"
+	"  value TEXT NOT NULL"
+	") STRICT, WITHOUT ROWID;"
+	"CREATE TABLE prunes (trial INTEGER PRIMARY KEY) STRICT;",
 };
 
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))

@@ -21,7 +21,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "events.h"
 #include "list.h"
+#include "prune.h"
 #include "schema.h"
 #include "statement.h"
 
@@ -128,15 +130,19 @@ void store_rollback(Store *store)
 }
 
 static int append_event(Store *store, uint64_t id, uint64_t at, const char *state,
-			const char *before)
+			const char *before, uint64_t *ret_number)
 {
 	sqlite3_stmt *statement = store->statements[STATEMENT_INSERT_EVENT];
+	int r;
 
 	statement_bind_number(statement, 1, at);
 	statement_bind_number(statement, 2, id);
 	statement_bind_text(statement, 3, state);
 	statement_bind_text(statement, 4, before);
-	return statement_run(store->statements[STATEMENT_INSERT_EVENT]);
+	r = statement_run(statement);
+	if (r == 0)
+		*ret_number = (uint64_t)sqlite3_last_insert_rowid(store->database);
+	return r;
 }
 
 int store_get(Store *store, uint64_t id, int *ret_answer, struct ledger_row **ret_row)
@@ -205,7 +211,7 @@ static int insert_labels(Store *store, uint64_t id, const struct pair_list *labe
 }
 
 int store_insert(Store *store, const struct ledger_new *trial, int *ret_answer,
-		 struct ledger_row **ret_row)
+		 struct ledger_row **ret_row, uint64_t *ret_number, uint64_t *ret_at)
 {
 	sqlite3_stmt *statement = store->statements[STATEMENT_INSERT];
 	uint8_t digest[SHA256_DIGEST_SIZE];
@@ -244,9 +250,10 @@ int store_insert(Store *store, const struct ledger_new *trial, int *ret_answer,
 		goto invalid;
 	if (r == 0)
 		r = insert_labels(store, trial->id, &trial->labels);
+	*ret_at = trial->submitted_at;
 	if (r == 0)
-		r = append_event(store, trial->id, trial->submitted_at, state_name(STATE_queued),
-				 NULL);
+		r = append_event(store, trial->id, *ret_at, state_name(STATE_queued), NULL,
+				 ret_number);
 	return r < 0 ? r : store_get(store, trial->id, ret_answer, ret_row);
 
 invalid:
@@ -291,7 +298,8 @@ static int read_state(Store *store, uint64_t id, int *ret_state)
 }
 
 int store_change(Store *store, uint64_t id, unsigned int from, const struct ledger_change *change,
-		 int *ret_answer, struct ledger_row **ret_row)
+		 int *ret_answer, struct ledger_row **ret_row, uint64_t *ret_number,
+		 uint64_t *ret_at)
 {
 	int before = -1;
 	int r;
@@ -311,12 +319,15 @@ int store_change(Store *store, uint64_t id, unsigned int from, const struct ledg
 	if (!(from & (1u << before))) {
 		r = store_get(store, id, ret_answer, ret_row);
 		*ret_answer = -ESTALE;
-		return r;
+		if (r == 0 && before == (int)change->state)
+			r = events_last_of(store->database, id, ret_number, ret_at);
+		return r == -ENOENT ? 0 : r;
 	}
 	r = write_change(store, id, change);
+	*ret_at = now_microseconds();
 	if (r == 0)
-		r = append_event(store, id, now_microseconds(), state_name(change->state),
-				 state_name(before));
+		r = append_event(store, id, *ret_at, state_name(change->state), state_name(before),
+				 ret_number);
 	if (r < 0)
 		return r;
 	store->ended_change += (change->state == STATE_ended) - (before == STATE_ended);
@@ -327,6 +338,90 @@ int store_list(Store *store, const struct ledger_filter *filter, struct ledger_r
 	       size_t *ret_count, uint64_t *ret_cursor)
 {
 	return list_page(store->database, filter, ret_rows, ret_count, ret_cursor);
+}
+
+int store_events(Store *store, uint64_t after, uint64_t trial, struct ledger_event **ret_events,
+		 size_t *ret_count, uint64_t *ret_cursor, uint64_t *ret_newest)
+{
+	int r = events_newest(store->database, ret_newest);
+
+	return r < 0 ? r
+		     : events_page(store->database, after, trial, ret_events, ret_count, ret_cursor);
+}
+
+int store_newest_event(Store *store, uint64_t *ret_newest)
+{
+	return events_newest(store->database, ret_newest);
+}
+
+int store_set(Store *store, const char *name, const char *value)
+{
+	sqlite3_stmt *statement = NULL;
+	int r;
+
+	r = statement_prepare(store->database,
+			      value ? "INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)"
+				    : "DELETE FROM settings WHERE name = ?1",
+			      &statement);
+	if (r < 0)
+		return r;
+	statement_bind_text(statement, 1, name);
+	if (value)
+		statement_bind_text(statement, 2, value);
+	r = statement_run(statement);
+	sqlite3_finalize(statement);
+	return r;
+}
+
+int store_setting(Store *store, const char *name, char **ret_value)
+{
+	sqlite3_stmt *statement = NULL;
+	int r;
+
+	*ret_value = NULL;
+	r = statement_prepare(store->database, "SELECT value FROM settings WHERE name = ?1",
+			      &statement);
+	if (r < 0)
+		return r;
+	statement_bind_text(statement, 1, name);
+	r = statement_step(statement);
+	if (r > 0)
+		*ret_value = strdup((const char *)sqlite3_column_text(statement, 0) ?: "");
+	sqlite3_finalize(statement);
+	if (r > 0 && !*ret_value)
+		return -ENOMEM;
+	return r < 0 ? r : 0;
+}
+
+int store_list_ended(Store *store, const struct ledger_filter *filter,
+		     struct ledger_ended **ret_ended, size_t *ret_count, uint64_t *ret_cursor)
+{
+	return list_ended(store->database, filter, ret_ended, ret_count, ret_cursor);
+}
+
+int store_prune(Store *store, const uint64_t *ids, size_t count, struct ledger_ended **ret_gone,
+		size_t *ret_count)
+{
+	int r = prune_trials(store->database, ids, count, ret_gone, ret_count);
+
+	if (r == 0)
+		store->ended_change -= (int64_t)*ret_count;
+	return r;
+}
+
+int store_list_pruned(Store *store, size_t most, struct ledger_ended **ret_gone, size_t *ret_count)
+{
+	return prune_pending(store->database, most, ret_gone, ret_count);
+}
+
+int store_pruned(Store *store, const uint64_t *ids, size_t count)
+{
+	return prune_done(store->database, ids, count);
+}
+
+int store_prune_events(Store *store, uint64_t after, uint64_t *ret_number)
+{
+	return prune_events(store->database, after, ret_number);
 }
 
 int store_each_unended(Store *store, int (*each)(const struct ledger_row *row, void *context),

@@ -20,13 +20,31 @@ int store_commit(Store *store);
 void store_rollback(Store *store);
 
 int store_insert(Store *store, const struct ledger_new *trial, int *ret_answer,
-		 struct ledger_row **ret_row);
+		 struct ledger_row **ret_row, uint64_t *ret_number, uint64_t *ret_at);
 int store_change(Store *store, uint64_t id, unsigned int from, const struct ledger_change *change,
-		 int *ret_answer, struct ledger_row **ret_row);
+		 int *ret_answer, struct ledger_row **ret_row, uint64_t *ret_number,
+		 uint64_t *ret_at);
 int store_get(Store *store, uint64_t id, int *ret_answer, struct ledger_row **ret_row);
 /* ret_rows is an array to be freed with its rows; ret_cursor is 0 when this was the last page. */
 int store_list(Store *store, const struct ledger_filter *filter, struct ledger_row ***ret_rows,
 	       size_t *ret_count, uint64_t *ret_cursor);
+
+/* As in events.h. */
+int store_events(Store *store, uint64_t after, uint64_t trial, struct ledger_event **ret_events,
+		 size_t *ret_count, uint64_t *ret_cursor, uint64_t *ret_newest);
+int store_newest_event(Store *store, uint64_t *ret_newest);
+
+int store_set(Store *store, const char *name, const char *value);
+int store_setting(Store *store, const char *name, char **ret_value);
+
+/* As in list.h and prune.h. */
+int store_list_ended(Store *store, const struct ledger_filter *filter,
+		     struct ledger_ended **ret_ended, size_t *ret_count, uint64_t *ret_cursor);
+int store_prune(Store *store, const uint64_t *ids, size_t count, struct ledger_ended **ret_gone,
+		size_t *ret_count);
+int store_list_pruned(Store *store, size_t most, struct ledger_ended **ret_gone, size_t *ret_count);
+int store_pruned(Store *store, const uint64_t *ids, size_t count);
+int store_prune_events(Store *store, uint64_t after, uint64_t *ret_number);
 
 /* In memory, true of what is committed and, within a transaction, of that too. */
 uint64_t store_ended(const Store *store);

@@ -17,6 +17,8 @@
  */
 #include "writer.h"
 
+#include "events.h"
+
 #define TRANSACTION_CALLS_MAX 1024
 
 void work_queue_init(struct work_queue *queue)
@@ -56,7 +58,17 @@ static void take_batch(struct work_queue *queue, struct work_queue *ret_batch)
 
 static bool work_writes(const struct ledger_work *work)
 {
-	return work->type == WORK_INSERT || work->type == WORK_CHANGE;
+	switch (work->type) {
+	case WORK_INSERT:
+	case WORK_CHANGE:
+	case WORK_SET:
+	case WORK_PRUNE:
+	case WORK_PRUNED:
+	case WORK_PRUNE_EVENTS:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static int run_work(Store *store, struct ledger_work *work)
@@ -64,14 +76,34 @@ static int run_work(Store *store, struct ledger_work *work)
 	work->result = 0;
 	switch (work->type) {
 	case WORK_INSERT:
-		return store_insert(store, &work->trial, &work->result, &work->row);
+		return store_insert(store, &work->trial, &work->result, &work->row,
+				    &work->number, &work->at);
 	case WORK_CHANGE:
 		return store_change(store, work->id, work->from, &work->change, &work->result,
-				    &work->row);
+				    &work->row, &work->number, &work->at);
 	case WORK_GET:
 		return store_get(store, work->id, &work->result, &work->row);
 	case WORK_LIST:
 		return store_list(store, &work->filter, &work->rows, &work->count, &work->number);
+	case WORK_EVENTS:
+		return store_events(store, work->after, work->id, &work->events, &work->count,
+				    &work->number, &work->newest);
+	case WORK_NEWEST_EVENT:
+		return store_newest_event(store, &work->newest);
+	case WORK_SET:
+		return store_set(store, work->setting.name, work->setting.value);
+	case WORK_LIST_ENDED:
+		return store_list_ended(store, &work->filter, &work->ended, &work->count,
+					&work->number);
+	case WORK_PRUNE:
+		return store_prune(store, work->ids.items, work->ids.count, &work->ended,
+				   &work->count);
+	case WORK_LIST_PRUNED:
+		return store_list_pruned(store, work->ids.count, &work->ended, &work->count);
+	case WORK_PRUNED:
+		return store_pruned(store, work->ids.items, work->ids.count);
+	case WORK_PRUNE_EVENTS:
+		return store_prune_events(store, work->after, &work->number);
 	case WORK_COUNT_ENDED:
 		work->number = store_ended(store);
 		return 0;
@@ -82,12 +114,16 @@ static int run_work(Store *store, struct ledger_work *work)
 static void forget_answer(struct ledger_work *work)
 {
 	work->row = ledger_row_free(work->row);
-	for (size_t i = 0; i < work->count; i++)
+	for (size_t i = 0; work->rows && i < work->count; i++)
 		ledger_row_free(work->rows[i]);
 	free(work->rows);
 	work->rows = NULL;
+	events_free(work->events, work->count);
+	work->events = NULL;
+	free(work->ended);
+	work->ended = NULL;
 	work->count = 0;
-	work->number = 0;
+	work->number = work->at = work->newest = 0;
 }
 
 struct ledger_work *ledger_work_free(struct ledger_work *work)

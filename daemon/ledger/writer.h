@@ -4,25 +4,37 @@
 #include "store.h"
 
 /* One call, copied: it and all that it points to are one allocation. */
-enum work_type { WORK_INSERT, WORK_CHANGE, WORK_GET, WORK_LIST, WORK_COUNT_ENDED };
+enum work_type { WORK_INSERT, WORK_CHANGE, WORK_GET, WORK_LIST, WORK_EVENTS, WORK_NEWEST_EVENT,
+	WORK_SET, WORK_LIST_ENDED, WORK_PRUNE, WORK_LIST_PRUNED, WORK_PRUNED,
+	WORK_PRUNE_EVENTS, WORK_COUNT_ENDED };
 
 struct ledger_work {
 	struct ledger_work *next;
 	struct ledger_call *call; /* only the loop looks into it */
 	enum work_type type;
 	uint64_t id;
+	uint64_t after;
 	unsigned int from;
 	union {
 		struct ledger_new trial;
 		struct ledger_change change;
 		struct ledger_filter filter;
+		struct pair setting;
+		struct {
+			const uint64_t *items;
+			size_t count;
+		} ids;
 	};
 
 	int result;
 	struct ledger_row *row;
 	struct ledger_row **rows;
+	struct ledger_event *events;
+	struct ledger_ended *ended;
 	size_t count;
 	uint64_t number;
+	uint64_t at;
+	uint64_t newest;
 };
 
 /* With the answer, as far as it is still there. */

@@ -68,6 +68,7 @@ void request_done(struct request *request)
 		session->standing--;
 	}
 	logs_free(request);
+	watch_free(request);
 	free(request);
 	session_settled(session);
 	session_unref(session);
@@ -284,17 +285,6 @@ static void handle_cancel(struct request *request, const void *arguments)
 	ledger_get(request_ledger(request), &request->call, request->id);
 }
 
-static void handle_watch(struct request *request, const void *arguments)
-{
-	const struct watch_request *watch = arguments;
-
-	request->id = watch->id;
-	if (!request_stand(request))
-		return;
-	session_reply(request->session, request->number, &watch_reply_type,
-		      &(struct watch_reply){});
-}
-
 static void handle_shutdown(struct request *request, const void *arguments)
 {
 	const struct shutdown_request *shutdown = arguments;
@@ -320,6 +310,10 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_logs] = {handle_logs, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_watch] = {handle_watch, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_doctor] = {handle_doctor, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_prune] = {handle_prune, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_pause] = {handle_pause, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_resume] = {handle_resume, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_drain] = {handle_drain, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };
@@ -383,19 +377,8 @@ void request_handle(Session *session, const uint8_t *body, size_t size)
 
 /* Wakes what stands. */
 
-static void notify_watch(struct request *request, struct view *view, int before)
-{
-	struct state_event event = {
-		.has = {.trial = true, .before = before >= 0},
-		.trial = view->trial,
-		.before = before >= 0 ? (enum state)before : STATE_queued,
-	};
-
-	session_event(request->session, request->number, EVENT_state, &state_event_type, &event);
-}
-
-static void notify_session(Session *session, const struct ledger_row *row, struct view *view,
-			   int before)
+static void notify_session(Session *session, const struct ledger_row *row,
+			   const struct state_event *event)
 {
 	struct request *request, *next;
 
@@ -404,7 +387,7 @@ static void notify_session(Session *session, const struct ledger_row *row, struc
 		if (request->id && request->id != row->id)
 			continue;
 		if (request->verb == VERB_watch)
-			notify_watch(request, view, before);
+			watch_trial_changed(request, event);
 		else if (request->verb == VERB_logs)
 			logs_trial_changed(request, row);
 	}
@@ -442,12 +425,26 @@ void request_session_writable(Session *session)
 		next = LIST_NEXT(request, link);
 		if (request->verb == VERB_logs)
 			logs_writable(request);
+		else if (request->verb == VERB_watch)
+			watch_writable(request);
 	}
 }
 
-void request_trial_changed(struct queue_watch *watch, const struct ledger_row *row, int before)
+void request_trial_changed(struct queue_watch *watch, const struct queue_change *change)
 {
 	Server *server = container_of(watch, Server, watch);
+	const struct ledger_row *row = change->row;
+	struct state_event event = {
+		.has = {.trial = true,
+			.before = change->before >= 0,
+			.number = true,
+			.at = true,
+			.state = true},
+		.before = change->before >= 0 ? (enum state)change->before : STATE_queued,
+		.number = change->number,
+		.at = change->at,
+		.state = row->state,
+	};
 	Session *session, *next;
 	char reason[QUEUE_REASON_BYTES];
 	struct view view;
@@ -456,10 +453,11 @@ void request_trial_changed(struct queue_watch *watch, const struct ledger_row *r
 		notify_waits(server, row);
 	if (view_make(&view, row, queue_trials_folder(server->options.queue), false) == 0) {
 		view_add_queue(&view.trial, server->options.queue, reason);
+		event.trial = view.trial;
 		for (session = TAILQ_FIRST(&server->sessions); session; session = next) {
 			next = TAILQ_NEXT(session, link);
 			if (!LIST_EMPTY(&session->subscriptions))
-				notify_session(session, row, &view, before);
+				notify_session(session, row, &event);
 		}
 	}
 	view_done(&view);

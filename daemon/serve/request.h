@@ -17,10 +17,12 @@ struct request {
 	struct ledger_call call;
 	uint64_t id; /* the Trial it is about, or 0 */
 	bool with_plan;
+	bool with_sizes;
 	bool pending;  /* counted in session->pending */
 	bool standing; /* counted in session->standing, in its list */
 	bool waiting;  /* in a wait bucket */
 	struct logs *logs;
+	struct watch *watch;
 };
 
 /* The request has had its last word. */
@@ -37,15 +39,29 @@ bool request_ledger_failed(struct request *request);
 void request_refuse(struct request *request, enum error_code code, const char *message,
 		    const char *hint);
 
-/* list.c, status.c, logs.c, doctor.c: handlers of verbs */
+/* list.c: leaves out what a launch may fill a whole frame with. */
+void view_shorten(struct trial_view *view);
+
+/* list.c, status.c, logs.c, watch.c, pause.c, prune.c, doctor.c:
+ * handlers of verbs */
 void handle_list(struct request *request, const void *arguments);
 void handle_doctor(struct request *request, const void *arguments);
 void handle_status(struct request *request, const void *arguments);
 void handle_logs(struct request *request, const void *arguments);
+void handle_watch(struct request *request, const void *arguments);
+void handle_prune(struct request *request, const void *arguments);
+void handle_pause(struct request *request, const void *arguments);
+void handle_resume(struct request *request, const void *arguments);
+void handle_drain(struct request *request, const void *arguments);
 
 /* logs.c: the Trial it follows has changed; the client takes more again; the request ends. */
 void logs_trial_changed(struct request *request, const struct ledger_row *row);
 void logs_writable(struct request *request);
 void logs_free(struct request *request);
+
+/* watch.c: likewise. The event is a Trial's it watches. */
+void watch_trial_changed(struct request *request, const struct state_event *event);
+void watch_writable(struct request *request);
+void watch_free(struct request *request);
 
 #define PROGRAM "trialsd " TRIALSD_VERSION

@@ -187,6 +187,7 @@ int server_new(Server **ret_server, const struct server_options *options, int li
 	if (r == 0)
 		r = uv_listen((uv_stream_t *)&server->listener, LISTEN_BACKLOG, on_connection);
 	server->watch.changed = request_trial_changed;
+	server->watch.settled = request_queue_settled;
 	queue_watch_add(options->queue, &server->watch);
 	if (r < 0) {
 		server_close(server, NULL, NULL);

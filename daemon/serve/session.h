@@ -92,7 +92,9 @@ void session_event(Session *session, uint64_t number, enum event event,
 /* request.c: one whole frame. Closes the session when it breaks the protocol. */
 void request_handle(Session *session, const uint8_t *body, size_t size);
 /* request.c: the server's one watch of the queue. */
-void request_trial_changed(struct queue_watch *watch, const struct ledger_row *row, int before);
+void request_trial_changed(struct queue_watch *watch, const struct queue_change *change);
+/* pause.c: likewise; drains may be due. */
+void request_queue_settled(struct queue_watch *watch);
 /* request.c: the session is going; lets go of its subscriptions. */
 void request_session_gone(Session *session);
 /* request.c: the client has taken what was written; subscriptions may go on. */

@@ -7,13 +7,11 @@
  */
 #include "serve/request.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#define DEPTH_MAX 16 /* our own folders are three deep */
+#include "base/disk.h"
 
 struct status {
 	uv_work_t work;
@@ -22,38 +20,12 @@ struct status {
 	uint64_t ended;
 };
 
-static uint64_t disk_bytes(int parent, const char *name, unsigned int depth)
-{
-	struct stat st;
-	struct dirent *entry;
-	uint64_t total;
-	DIR *folder;
-	int fd;
-
-	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
-	total = (uint64_t)st.st_blocks * 512u;
-	if (!S_ISDIR(st.st_mode) || depth == 0)
-		return total;
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	folder = fd < 0 ? NULL : fdopendir(fd);
-	if (!folder) {
-		fd_close(fd);
-		return total;
-	}
-	while ((entry = readdir(folder)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			total += disk_bytes(dirfd(folder), entry->d_name, depth - 1);
-	closedir(folder);
-	return total;
-}
-
 static void status_work(uv_work_t *work)
 {
 	struct status *status = container_of(work, struct status, work);
 	const struct plan_host *host = status->request->session->server->options.host;
 
-	status->disk_bytes = disk_bytes(AT_FDCWD, host->state_folder, DEPTH_MAX);
+	status->disk_bytes = disk_bytes(AT_FDCWD, host->state_folder);
 }
 
 static size_t status_trials(Queue *queue, struct status_trial *trials,
@@ -100,7 +72,8 @@ static void status_reply(struct status *status)
 			.running = true,
 			.ended = true,
 			.clients = true,
-			.trials = true},
+			.trials = true,
+			.paused = true},
 		.program = PROGRAM,
 		.pid = (uint64_t)getpid(),
 		.started_at = server->started_at,
@@ -117,7 +90,12 @@ static void status_reply(struct status *status)
 		.running = queue_slots_used(options->queue),
 		.ended = status->ended,
 		.clients = server->clients,
+		.paused = queue_paused_reason(options->queue) != NULL,
+		.paused_reason = queue_paused_reason(options->queue),
 	};
+
+	if (reply.paused_reason && !*reply.paused_reason)
+		reply.paused_reason = NULL;
 
 	memset(trials, 0, sizeof(trials));
 	reply.trials.items = trials;

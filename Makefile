@@ -158,6 +158,13 @@ check-unit: tests ## only the unit tests, as the user you are
 check-asan: ## all tests with the address and undefined-behaviour sanitizers
 	@$(MAKE) --no-print-directory check SANITIZE=address,undefined
 
+.PHONY: check-tsan
+check-tsan: ## the tests of the daemon and the ledger with the thread sanitizer
+	@contrib/install-deps
+	@$(MAKE) --no-print-directory SANITIZE=thread tests
+	@tests/as-user --build build/tsan --manager -- tests/run --build build/tsan \
+		test_ledger test-lifecycle test-clients test-queue test-logs
+
 .PHONY: check-includes
 check-includes: ## that #include lines point only downwards
 	@tests/check-includes
@@ -185,8 +192,9 @@ faults:
 		$(addprefix $(B)/faults/,trialsd trial-keeper trials-init)
 
 .PHONY: torture
-torture: tests ## the long form of tests/daemon/test-torture (about ten minutes)
-	@TRIALS_TORTURE_KILLS=200 tests/as-user --build $(B) --manager -- tests/run --build $(B) test-torture
+torture: tests ## the long forms of test-torture and test-kills (about ten minutes)
+	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 tests/as-user --build $(B) --manager -- \
+		tests/run --build $(B) test-torture test-kills
 
 .PHONY: tests
 tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) $(vm_programs) ## build all tests and what they test, run none
@@ -367,6 +375,12 @@ if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ]; then PATH="$$PATH:/usr/sbin:/sbin
 else echo 'For programs linked with libtrials: ldconfig as root, or LD_LIBRARY_PATH=$(LIBDIR)'; fi
 endef
 
+# The journal reads catalogs below /usr and /usr/local, and of those what was compiled.
+define tell_journal
+if [ -z '$(DESTDIR)' ] && [ "$$(id -u)" = 0 ] && command -v journalctl >/dev/null; then \
+journalctl --update-catalog || :; fi
+endef
+
 .PHONY: install
 install: group = $(foreach file,$3,install -D -m $1 $(file) '$(DESTDIR)$2/$(notdir $(file))' &&)
 install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
@@ -378,6 +392,7 @@ install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 	@sed -i 's,/usr/local/share/doc/trialsd,$(DOCDIR),' '$(DESTDIR)$(MANDIR)/man1/trialctl.1'
 	@echo 'Installed below $(DESTDIR)$(PREFIX).'
 	@$(tell_linker)
+	@$(tell_journal)
 	@echo 'As the user it is to serve: systemctl --user daemon-reload'
 	@echo '                            systemctl --user enable --now trialsd.socket'
 
@@ -387,6 +402,7 @@ uninstall: ## remove what install put there; says what data stays behind
 	@rm -f $(installed) '$(DESTDIR)$(LIBDIR)/libtrials.so'
 	@rmdir '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)' 2>/dev/null || :
 	@$(tell_linker) >/dev/null
+	@$(tell_journal)
 	@echo 'Removed from $(DESTDIR)$(PREFIX). What stays behind, for each user who ran it:'
 	@echo '  ~/.local/state/trialsd     the ledger and the output of every Trial'
 	@echo '  ~/.config/trialsd          trialsd.conf'

@@ -14,19 +14,20 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
 
 #include "base/fault_point.h"
 #include "base/folder.h"
+#include "base/lock.h"
 #include "base/log.h"
+#include "base/reload.h"
 #include "doctor/guard.h"
 #include "doctor/doctor.h"
 #include "plan/plan.h"
+#include "serve/listen.h"
 #include "serve/server.h"
 
 #ifndef TRIALSD_VERSION
@@ -41,7 +42,6 @@ struct daemon {
 	char *runtime_folder;
 	char *config_folder;
 	char *config_file;
-	char *socket_path;
 	char *trials_folder;
 	char *keepers_folder;
 	char *keeper;
@@ -52,12 +52,9 @@ struct daemon {
 	int runtime_lock;
 	int trials_fd;
 	int keepers_fd;
-	int listen_fd;
+	struct listening socket;
 	int seccomp_fd;
 	struct plan_bwrap bwrap;
-	bool activated;	     /* the socket is systemd's */
-	dev_t socket_device; /* of the name we bound, to remove no other */
-	ino_t socket_inode;
 	Ledger *ledger;
 	Launcher *launcher;
 	Guard *guard;
@@ -65,6 +62,7 @@ struct daemon {
 	Server *server;
 	uv_signal_t terminate;
 	uv_signal_t interrupt;
+	uv_signal_t hangup;
 	uv_timer_t watchdog;
 	bool stopping;
 	bool signaled;
@@ -81,6 +79,7 @@ static void on_ledger_closed(void *context)
 	daemon->ledger = NULL;
 	uv_close((uv_handle_t *)&daemon->terminate, NULL);
 	uv_close((uv_handle_t *)&daemon->interrupt, NULL);
+	uv_close((uv_handle_t *)&daemon->hangup, NULL);
 	uv_close((uv_handle_t *)&daemon->watchdog, NULL);
 }
 
@@ -132,6 +131,45 @@ static void on_signal(uv_signal_t *signal, int number)
 	}
 	daemon->signaled = true;
 	daemon_stop(daemon, true);
+}
+
+/* systemd wants to know when a reload began, by the clock it compares with its own signal's time. */
+static void notify_reloading(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu\nSTATUS=Reading the configuration.",
+		   (unsigned long long)now.tv_sec * 1000000u +
+			   (unsigned long long)now.tv_nsec / 1000u);
+}
+
+/* Also what a terminal sends that is closed: it must not end what runs. */
+static void on_hangup(uv_signal_t *signal, int number)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct daemon *daemon = signal->data;
+	bool later = false;
+	int r;
+
+	(void)number;
+	if (daemon->stopping || !daemon->server)
+		return;
+	notify_reloading();
+	r = config_reload(&daemon->config, daemon->config_file, daemon->config_folder,
+			  daemon->backend, &later, &fault);
+	if (r < 0)
+		fault_errno(&fault, r, "trialsd.conf");
+	if (r)
+		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
+			  "%s%s%s; what was read before stays in force", fault.message,
+			  fault.hint ? "; to mend it: " : "", fault.hint ? fault.hint : "");
+	else
+		log_notice("the configuration was read again, for Trials that start from now on%s",
+			   later ? "; Backend= and Bwrap= wait for the next start" : "");
+	sd_notifyf(0, "READY=1\nSTATUS=Serving %s%s", daemon->socket.path,
+		   r ? "; the configuration is at fault and was not read again" : "");
+	queue_kick(daemon->queue);
 }
 
 static void on_shutdown_asked(void *context, bool leave)
@@ -281,35 +319,6 @@ static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
 	return 0;
 }
 
-static int lock_take(int folder_fd, const char *folder, int *ret_fd, struct fault *ret_fault)
-{
-	_cleanup_close_ int fd = openat(folder_fd, "trialsd.lock",
-					O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	char holder[32] = "";
-	ssize_t n;
-
-	if (fd < 0)
-		return fault_set(ret_fault, ERROR_unavailable, "%s/trialsd.lock: %s", folder,
-				 strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		n = pread(fd, holder, sizeof(holder) - 1, 0);
-		if (n > 0)
-			holder[strcspn(holder, "\n")] = '\0';
-		return fault_set(ret_fault, ERROR_refused, "another trialsd%s%s serves %s",
-				 n > 0 ? ", pid " : "", holder, folder),
-		       fault_hint(ret_fault,
-				  "stop that one first, or name another folder with --state "
-				  "and --runtime");
-	}
-	n = snprintf(holder, sizeof(holder), "%d\n", (int)getpid());
-	/* For the message above only; the lock is what counts. */
-	if (ftruncate(fd, 0) < 0 || pwrite(fd, holder, (size_t)n, 0) < 0)
-		return fault_set(ret_fault, ERROR_unavailable, "%s/trialsd.lock: %s", folder,
-				 strerror(errno));
-	*ret_fd = fd_steal(&fd);
-	return 0;
-}
-
 /* The names that do not depend on the runtime folder, which may not be there. */
 static int folders_name(struct daemon *daemon, const char *home)
 {
@@ -356,45 +365,6 @@ static int config_load(struct daemon *daemon, struct fault *ret_fault)
 	if (r == 0 && daemon->backend >= 0)
 		daemon->config.backend = (enum backend)daemon->backend;
 	return r;
-}
-
-/* The socket: the one systemd passes in, else our own. */
-static int socket_take(struct daemon *daemon, struct fault *ret_fault)
-{
-	struct sockaddr_un address;
-	socklen_t size = sizeof(address);
-	int given = sd_listen_fds(1);
-
-	if (given < 0)
-		return given;
-	if (given > 1)
-		return fault_set(ret_fault, ERROR_invalid, "systemd passed %d sockets; one is used",
-				 given);
-	if (given == 0) {
-		struct stat st;
-		int r;
-
-		if (asprintf(&daemon->socket_path, "%s/socket", daemon->runtime_folder) < 0)
-			return -ENOMEM;
-		r = server_bind(daemon->socket_path, &daemon->listen_fd, ret_fault);
-		if (r)
-			return r;
-		if (lstat(daemon->socket_path, &st) < 0)
-			return -errno;
-		daemon->socket_device = st.st_dev;
-		daemon->socket_inode = st.st_ino;
-		return 0;
-	}
-	daemon->activated = true;
-	daemon->listen_fd = SD_LISTEN_FDS_START;
-	if (sd_is_socket_unix(daemon->listen_fd, SOCK_STREAM, 1, NULL, 0) <= 0)
-		return fault_set(
-			ret_fault, ERROR_invalid,
-			"the socket that systemd passed is no listening Unix stream socket");
-	memset(&address, 0, sizeof(address));
-	if (getsockname(daemon->listen_fd, (struct sockaddr *)&address, &size) < 0)
-		return -errno;
-	return text_set(&daemon->socket_path, address.sun_path);
 }
 
 /* Pins what a launcher is given; what cannot be had is told in *unavailable. */
@@ -522,7 +492,7 @@ static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
 		.shutdown = on_shutdown_asked,
 		.context = daemon,
 	};
-	int r = socket_take(daemon, ret_fault);
+	int r = listening_take(&daemon->socket, daemon->runtime_folder, ret_fault);
 
 	if (r)
 		return r;
@@ -530,20 +500,21 @@ static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
 	if (r)
 		return r;
 	server.doctor = guard_doctor(daemon->guard);
-	server.socket_path = daemon->socket_path;
-	return server_new(&daemon->server, &server, daemon->listen_fd);
+	server.socket_path = daemon->socket.path;
+	return server_new(&daemon->server, &server, daemon->socket.fd);
 }
 
 static void signals_watch(struct daemon *daemon)
 {
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGHUP, SIG_IGN); /* a closed terminal must not end what runs */
 	uv_signal_init(&daemon->loop, &daemon->terminate);
 	uv_signal_init(&daemon->loop, &daemon->interrupt);
+	uv_signal_init(&daemon->loop, &daemon->hangup);
 	uv_timer_init(&daemon->loop, &daemon->watchdog);
-	daemon->terminate.data = daemon->interrupt.data = daemon;
+	daemon->terminate.data = daemon->interrupt.data = daemon->hangup.data = daemon;
 	uv_signal_start(&daemon->terminate, on_signal, SIGTERM);
 	uv_signal_start(&daemon->interrupt, on_signal, SIGINT);
+	uv_signal_start(&daemon->hangup, on_hangup, SIGHUP);
 }
 
 static void ready(struct daemon *daemon)
@@ -556,19 +527,8 @@ static void ready(struct daemon *daemon)
 	if (reason)
 		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
 			  "no scopes and no limits (%s): backend none is used", reason);
-	log_info("serving %s", daemon->socket_path);
-	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket_path);
-}
-
-/* Only the name that is still ours: somebody may have put another socket there. */
-static void socket_remove(const struct daemon *daemon)
-{
-	struct stat st;
-
-	if (!daemon->socket_inode || lstat(daemon->socket_path, &st) < 0)
-		return;
-	if (st.st_dev == daemon->socket_device && st.st_ino == daemon->socket_inode)
-		unlink(daemon->socket_path);
+	log_info("serving %s", daemon->socket.path);
+	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket.path);
 }
 
 static void daemon_done(struct daemon *daemon)
@@ -586,7 +546,7 @@ static void daemon_done(struct daemon *daemon)
 	free(daemon->runtime_folder);
 	free(daemon->config_folder);
 	free(daemon->config_file);
-	free(daemon->socket_path);
+	listening_done(&daemon->socket);
 	free(daemon->trials_folder);
 	free(daemon->keepers_folder);
 	free(daemon->keeper);
@@ -652,7 +612,7 @@ int main(int argc, char **argv)
 		.runtime_lock = -1,
 		.trials_fd = -1,
 		.keepers_fd = -1,
-		.listen_fd = -1,
+		.socket = {.fd = -1},
 		.seccomp_fd = -1,
 		.bwrap = {.fd = -1},
 	};
@@ -690,7 +650,7 @@ int main(int argc, char **argv)
 	FAULT_POINTS_ARM();
 	ready(&daemon);
 	uv_run(&daemon.loop, UV_RUN_DEFAULT);
-	socket_remove(&daemon);
+	listening_remove(&daemon.socket);
 	uv_loop_close(&daemon.loop);
 	daemon_done(&daemon);
 	return 0;

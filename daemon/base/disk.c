@@ -17,8 +17,8 @@ static bool is_inside(const struct dirent *entry)
 /* -errno; the folder that name is, when it is one on this filesystem. */
 static int folder_open(int parent_fd, const char *name, dev_t device, DIR **ret_folder)
 {
-	_cleanup_close_ int fd =
-		openat(parent_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(parent_fd, name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -54,6 +54,16 @@ static int read_plan(struct keeper *keeper)
 	return 0;
 }
 
+static int reserve_record(struct keeper *keeper)
+{
+	int r = record_reserve(&keeper->record_file, keeper->folder);
+
+	if (r == 0)
+		return 0;
+	refuse(keeper, "there is no room for the Trial's record", r);
+	return fault_hint(&keeper->fault, "make room on the disk of trialsd's state folder");
+}
+
 static int make_limits(struct keeper *keeper)
 {
 	int r;
@@ -173,6 +183,8 @@ int keeper_begin(struct keeper *keeper)
 	r = read_plan(keeper);
 	if (r == 0)
 		r = open_attach(keeper);
+	if (r == 0)
+		r = reserve_record(keeper);
 	if (r == 0)
 		r = make_limits(keeper);
 	if (r == 0)

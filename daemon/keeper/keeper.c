@@ -461,13 +461,27 @@ static void on_deadline(struct timer *timer)
 	keeper_progress(keeper);
 }
 
+/* There is nothing left to keep but the record: whoever tells us to end has that or does without. */
+static void leave_now(struct keeper *keeper)
+{
+	keeper_channel_gone(keeper);
+	if (!keeper->durable)
+		keeper_write_record(keeper);
+	loop_stop(&keeper->loop);
+}
+
 static void take_signals(struct keeper *keeper)
 {
 	struct signalfd_siginfo info;
 
-	while (read(keeper->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		if (info.ssi_signo != SIGCHLD)
+	while (read(keeper->signals, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			continue;
+		if (keeper->reported)
+			leave_now(keeper);
+		else
 			keeper_order(keeper, END_OUTSIDE, keeper->plan.grace_seconds);
+	}
 }
 
 static void on_signal(struct source *source, uint32_t events)
@@ -565,6 +579,7 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.payload_source = {.fd = -1, .callback = on_payload},
 		.captures = {{.source = SOURCE_INIT, .file = -1},
 			     {.source = SOURCE_INIT, .file = -1}},
+		.record_file = RECORD_FILE_INIT,
 		.wall = TIMER_INIT,
 		.stall = TIMER_INIT,
 		.timer = TIMER_INIT,
@@ -599,6 +614,7 @@ static void keeper_done(struct keeper *keeper)
 	timer_done(&keeper->timer, &keeper->loop);
 	loop_done(&keeper->loop);
 	fd_close(keeper->signals);
+	record_file_done(&keeper->record_file, keeper->folder);
 	/* Nothing is left: now the leases may go. */
 	for (i = 0; i < keeper->lease_count; i++)
 		fd_close(keeper->leases[i]);

@@ -24,47 +24,82 @@
 /* A reader that loses this race so often in a row meets a writer no disk can have. */
 #define LOOKS_MAX 100
 
+/* Anew, and never into what is there: a name may be a link to another's file. */
+static int create_file(int folder_fd)
+{
+	int fd;
+
+	if (unlinkat(folder_fd, RECORD_NAME_NEW, 0) < 0 && errno != ENOENT)
+		return -errno;
+	fd = openat(folder_fd, RECORD_NAME_NEW,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+int record_reserve(struct record_file *file, int folder_fd)
+{
+	int r;
+
+	file->fd = create_file(folder_fd);
+	if (file->fd < 0)
+		return file->fd == -ENOSPC || file->fd == -EDQUOT ? file->fd : 0;
+	do
+		r = -posix_fallocate(file->fd, 0, RECORD_BYTES_MAX);
+	while (r == -EINTR);
+	return r == -ENOSPC || r == -EDQUOT ? r : 0;
+}
+
+void record_file_done(struct record_file *file, int folder_fd)
+{
+	if (file->fd >= 0 && !file->in_place)
+		unlinkat(folder_fd, RECORD_NAME_NEW, 0);
+	file->fd = fd_close(file->fd);
+}
+
 static int write_all(int fd, const char *bytes, size_t size)
 {
+	off_t offset = 0;
 	ssize_t n;
 
 	while (size > 0) {
-		n = write(fd, bytes, size);
+		n = pwrite(fd, bytes, size, offset);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
 		bytes += n;
+		offset += n;
 		size -= (size_t)n;
 	}
-	return 0;
+	/* What is left of the room that was reserved. */
+	return ftruncate(fd, offset) < 0 ? -errno : 0;
 }
 
-static int write_file(int folder_fd, const char *bytes, size_t size, bool durable)
+static int write_file(struct record_file *file, int folder_fd, const char *bytes, size_t size,
+		      bool durable)
 {
-	_cleanup_close_ int fd = -1;
-	int r;
+	int r = 0;
 
-	/* Anew, and never into what is there: a name may be a link to another's file. */
-	if (unlinkat(folder_fd, RECORD_NAME_NEW, 0) < 0 && errno != ENOENT)
-		return -errno;
-	fd = openat(folder_fd, RECORD_NAME_NEW,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, bytes, size);
-	if (r == 0 && durable && fsync(fd) < 0)
+	if (!file->in_place && file->fd < 0)
+		file->fd = create_file(folder_fd);
+	if (file->fd < 0)
+		return file->fd;
+	if (!file->in_place)
+		r = write_all(file->fd, bytes, size);
+	if (r == 0 && durable && fsync(file->fd) < 0)
 		r = -errno;
-	if (r == 0 && renameat(folder_fd, RECORD_NAME_NEW, folder_fd, RECORD_NAME) < 0)
-		r = -errno;
-	if (r < 0)
-		unlinkat(folder_fd, RECORD_NAME_NEW, 0);
-	else if (durable && fsync(folder_fd) < 0)
+	if (r == 0 && !file->in_place) {
+		if (renameat(folder_fd, RECORD_NAME_NEW, folder_fd, RECORD_NAME) < 0)
+			r = -errno;
+		file->in_place = r == 0;
+	}
+	if (r == 0 && durable && fsync(folder_fd) < 0)
 		r = -errno;
 	return r;
 }
 
-int record_write(int folder_fd, const struct outcome_record *record, bool durable)
+int record_write(struct record_file *file, int folder_fd, const struct outcome_record *record,
+		 bool durable)
 {
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
@@ -78,7 +113,7 @@ int record_write(int folder_fd, const struct outcome_record *record, bool durabl
 	if (r == 0 && buffer.size > RECORD_BYTES_MAX)
 		r = -EMSGSIZE;
 	if (r == 0)
-		r = write_file(folder_fd, buffer.data, buffer.size, durable);
+		r = write_file(file, folder_fd, buffer.data, buffer.size, durable);
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }

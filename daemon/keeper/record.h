@@ -7,10 +7,32 @@
  * The exit record: the file `outcome` in a Trial's folder, one msgpack map by OUTCOME_FIELDS.
  * Written to `outcome.new`, fsynced when durable is wanted, renamed. A torn or missing file counts
  * as absent. Shared by the keeper, which writes it, and trialsd, which reads it after a crash.
+ *
+ * Room for it is taken before the Trial starts: by its end it may have filled the disk itself.
  */
 #define RECORD_BYTES_MAX (48u * 1024u)
 
-int record_write(int folder_fd, const struct outcome_record *record, bool durable);
+struct record_file {
+	int fd;	       /* -1: nothing is reserved */
+	bool in_place; /* it is whole, and has its name */
+};
+
+#define RECORD_FILE_INIT ((struct record_file){.fd = -1})
+
+/*
+ * Creates `outcome.new` anew, RECORD_BYTES_MAX long. -ENOSPC, -EDQUOT when there is no room; a file
+ * system that cannot reserve is no error, and neither is any other reason to do without.
+ */
+int record_reserve(struct record_file *file, int folder_fd);
+
+/*
+ * Writes the record, to the reserved file if there is one. What was written already is only made
+ * durable, if it has to be.
+ */
+int record_write(struct record_file *file, int folder_fd, const struct outcome_record *record,
+		 bool durable);
+/* Removes what did not become a record. */
+void record_file_done(struct record_file *file, int folder_fd);
 
 /*
  * The record points into *ret_message. -ENOENT when absent or torn; -EBADMSG is not returned: a

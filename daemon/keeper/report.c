@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record.h"
 #include "state.h"
 
 #define RECORD_RETRY_SECONDS 1.0
@@ -149,7 +148,8 @@ void keeper_write_record(struct keeper *keeper)
 {
 	bool durable = !keeper->channel_open;
 
-	keeper->result = record_write(keeper->folder, &keeper->record, durable);
+	keeper->result = record_write(&keeper->record_file, keeper->folder, &keeper->record,
+				      durable);
 	keeper->recorded = keeper->result == 0;
 	keeper->durable = keeper->recorded && durable;
 	/* Leaving without it would make the Trial lost. */

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "limits.h"
 #include "outcome.h"
+#include "record.h"
 #include "sandbox.h"
 
 /* The keeper's state; shared by keeper.c, begin.c, stall.c and report.c only. */
@@ -80,6 +81,7 @@ struct keeper {
 
 	/* The end. */
 	bool reported;
+	struct record_file record_file;
 	bool recorded; /* the record's file is there */
 	bool durable;
 	int result;

@@ -356,13 +356,12 @@ int store_newest_event(Store *store, uint64_t *ret_newest)
 
 int store_set(Store *store, const char *name, const char *value)
 {
+	const char *text = value ? "INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)"
+				 : "DELETE FROM settings WHERE name = ?1";
 	sqlite3_stmt *statement = NULL;
 	int r;
 
-	r = statement_prepare(store->database,
-			      value ? "INSERT OR REPLACE INTO settings (name, value) VALUES (?1, ?2)"
-				    : "DELETE FROM settings WHERE name = ?1",
-			      &statement);
+	r = statement_prepare(store->database, text, &statement);
 	if (r < 0)
 		return r;
 	statement_bind_text(statement, 1, name);

@@ -14,7 +14,8 @@
  * A crash between the steps of a batch leaves the note, and the next start goes on from there. One
  * at a time; a daemon that is told to stop ends it after the batch.
  *
- * What still has a keeper, or is still in memory, is left alone: its end has just been recorded.
+ * A keeper may still be on its way out when its Trial goes: it has written all it had to write, and
+ * holds nothing but the folder's descriptor. What is still in memory is left alone.
  */
 #include "queue/prune.h"
 
@@ -262,14 +263,6 @@ uint64_t queue_disk_bytes(const Queue *queue, uint64_t id)
 	return disk_bytes(queue->trials_fd, name);
 }
 
-static bool has_keeper(const Queue *queue, uint64_t id)
-{
-	_cleanup_close_ int folder = -1;
-
-	return launch_folder(queue->trials_fd, id, false, &folder) == 0 &&
-	       launch_folder_held(folder) == 1;
-}
-
 /* Newest first: what comes when the total is used up goes. */
 static void measure_work(uv_work_t *work)
 {
@@ -282,8 +275,6 @@ static void measure_work(uv_work_t *work)
 		candidate->bytes = queue_disk_bytes(prune->queue, candidate->id);
 		sum += candidate->bytes;
 		if (prune->by_bytes && sum <= prune->total)
-			candidate->goes = false;
-		if (candidate->goes && has_keeper(prune->queue, candidate->id))
 			candidate->goes = false;
 	}
 }
@@ -313,8 +304,8 @@ static int candidate_add(struct prune *prune, uint64_t id, bool goes)
 {
 	if (prune->count == prune->room) {
 		size_t room = prune->room ? prune->room * 2 : 256;
-		struct candidate *grown =
-			reallocarray(prune->candidates, room, sizeof(*prune->candidates));
+		struct candidate *grown = reallocarray(prune->candidates, room,
+						       sizeof(*prune->candidates));
 
 		if (!grown)
 			return -ENOMEM;

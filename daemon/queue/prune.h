@@ -10,7 +10,7 @@ struct queue_pruned {
 	int result; /* 0, or -errno: what is counted was pruned nevertheless */
 	uint64_t count;
 	uint64_t bytes; /* that their folders took on disk */
-	uint64_t left;	/* folders of them that could not be removed, which is tried at each start */
+	uint64_t left; /* folders of them that could not be removed, which is tried at each start */
 };
 typedef void (*queue_prune_done)(void *context, const struct queue_pruned *pruned);
 

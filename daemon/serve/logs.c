@@ -204,6 +204,7 @@ static void logs_begin(struct request *request, const struct ledger_row *row)
 {
 	struct logs *logs = request->logs;
 	struct logs_reply reply = {.has = {.offset = true}};
+	Session *session = request->session;
 
 	logs->ended = row->state == STATE_ended;
 	if (!request_stand(request))
@@ -214,7 +215,10 @@ static void logs_begin(struct request *request, const struct ledger_row *row)
 	reply.offset = logs->offset;
 	session_reply(request->session, request->number, &logs_reply_type, &reply);
 	logs->replied = true;
+	session_ref(session);
 	logs_pump(logs);
+	session_settled(session);
+	session_unref(session);
 }
 
 static void on_logs_got(struct ledger_call *call)

@@ -260,6 +260,7 @@ static void on_wait_got(struct ledger_call *call)
 		return;
 	request->waiting = true;
 	LIST_INSERT_HEAD(&server->waits[request->id % WAIT_BUCKETS], request, wait_link);
+	session_settled(request->session);
 }
 
 static void handle_wait(struct request *request, const void *arguments)

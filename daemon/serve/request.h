@@ -27,7 +27,11 @@ struct request {
 
 /* The request has had its last word. */
 void request_done(struct request *request);
-/* It goes on after its reply, until the session or itself ends. False (and answered): too many. */
+/*
+ * It goes on after its reply, until the session or itself ends. False (and answered): too many.
+ * Where it is not answered at once, session_settled must follow: its session may have stopped reading
+ * for too many that were pending, of which this was one.
+ */
 bool request_stand(struct request *request);
 /* Sends the Trial as the reply. */
 void request_reply_row(struct request *request, const struct ledger_row *row);

@@ -10,52 +10,15 @@
  * finished hello, no request, no subscription) makes room; if there is none, the newcomer is told
  * that we are busy and closed.
  */
+#include "serve/listen.h"
 #include "serve/session.h"
 
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 
-#define LISTEN_BACKLOG SOMAXCONN /* a burst of clients waits in the kernel, not in EAGAIN */
 #define SWEEP_MILLISECONDS 1000
-
-int server_bind(const char *path, int *ret_fd, struct fault *ret_fault)
-{
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-	mode_t mask;
-	int r;
-
-	if (strlen(path) >= sizeof(address.sun_path))
-		return fault_set(ret_fault, ERROR_refused,
-				 "%s: a socket's name has at most %zu bytes, this has %zu", path,
-				 sizeof(address.sun_path) - 1, strlen(path)),
-		       fault_hint(ret_fault, "name a shorter folder with --runtime DIR");
-	strcpy(address.sun_path, path);
-	if (lstat(path, &st) == 0) {
-		if (!S_ISSOCK(st.st_mode))
-			return fault_set(ret_fault, ERROR_refused,
-					 "%s is in the way and is not a socket", path);
-		/* The runtime lock is ours, so nobody listens there any more. */
-		if (unlink(path) < 0)
-			return -errno;
-	}
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	mask = umask(0177);
-	r = bind(fd, (const struct sockaddr *)&address, sizeof(address));
-	umask(mask);
-	if (r < 0)
-		return fault_set(ret_fault, ERROR_refused, "%s: %s", path, strerror(errno));
-	if (listen(fd, LISTEN_BACKLOG) < 0)
-		return -errno;
-	*ret_fd = fd_steal(&fd);
-	return 0;
-}
 
 static void server_try_closed(Server *server);
 

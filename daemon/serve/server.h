@@ -24,13 +24,6 @@ struct server_options {
 	void *context;
 };
 
-/*
- * Binds PATH (its folder exists, is ours and 0700; the caller holds the runtime lock, so a socket
- * file that is there is a dead one's and is replaced). Refused: a name over 107 bytes, something
- * else than a socket in the way.
- */
-int server_bind(const char *path, int *ret_fd, struct fault *ret_fault);
-
 /* Takes the listening descriptor. */
 int server_new(Server **ret_server, const struct server_options *options, int listen_fd);
 

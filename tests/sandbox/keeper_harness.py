@@ -8,6 +8,7 @@ the end.
 import contextlib
 import fcntl
 import os
+import select
 import shutil
 import signal
 import socket
@@ -202,6 +203,7 @@ class Trial:
 
     def wait(self):
         if self.status is None:
+            check(select.select([self.pidfd], [], [], 30 * SLACK)[0], "the keeper does not leave")
             self.status = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         return self.status
 

@@ -323,12 +323,16 @@ static struct outcome_record sample_record(void)
 START_TEST(record_round)
 {
 	struct outcome_record record = sample_record(), got;
+	struct record_file none = RECORD_FILE_INIT;
 	struct message *message = NULL;
 
 	ck_assert_int_eq(record_read(folder_fd, &message, &got), -ENOENT);
 	for (int durable = 0; durable < 2; durable++) {
+		struct record_file file = RECORD_FILE_INIT;
+
 		record.exit_code++;
-		ck_assert_int_eq(record_write(folder_fd, &record, durable), 0);
+		ck_assert_int_eq(record_write(&file, folder_fd, &record, durable), 0);
+		record_file_done(&file, folder_fd);
 		ck_assert_int_eq(record_read(folder_fd, &message, &got), 0);
 		ck_assert_int_eq(got.outcome, OUTCOME_failed);
 		ck_assert_uint_eq(got.exit_code, record.exit_code);
@@ -337,7 +341,37 @@ START_TEST(record_round)
 	}
 	ck_assert_int_lt(faccessat(folder_fd, "outcome.new", F_OK, 0), 0);
 	record.has.outcome = false;
-	ck_assert_int_eq(record_write(folder_fd, &record, false), -EINVAL);
+	ck_assert_int_eq(record_write(&none, folder_fd, &record, false), -EINVAL);
+	ck_assert_int_lt(none.fd, 0);
+}
+END_TEST
+
+/* The room is there from the start, and what the record does not need of it goes back. */
+START_TEST(record_reserved)
+{
+	struct outcome_record record = sample_record(), got;
+	struct record_file file = RECORD_FILE_INIT;
+	struct message *message = NULL;
+	struct stat st;
+	ino_t reserved;
+
+	ck_assert_int_eq(record_reserve(&file, folder_fd), 0);
+	ck_assert_int_eq(fstatat(folder_fd, "outcome.new", &st, 0), 0);
+	ck_assert_int_eq(st.st_size, RECORD_BYTES_MAX);
+	ck_assert_int_ge(st.st_blocks * 512, RECORD_BYTES_MAX);
+	reserved = st.st_ino;
+	ck_assert_int_eq(record_read(folder_fd, &message, &got), -ENOENT);
+	ck_assert_int_eq(record_write(&file, folder_fd, &record, false), 0);
+	/* Once more, to make it durable: it is the same. */
+	ck_assert_int_eq(record_write(&file, folder_fd, &record, true), 0);
+	record_file_done(&file, folder_fd);
+	ck_assert_int_lt(faccessat(folder_fd, "outcome.new", F_OK, 0), 0);
+	ck_assert_int_eq(fstatat(folder_fd, "outcome", &st, 0), 0);
+	ck_assert_uint_eq(st.st_ino, reserved);
+	ck_assert_int_lt(st.st_size, 1000);
+	ck_assert_int_eq(record_read(folder_fd, &message, &got), 0);
+	ck_assert_uint_eq(got.exit_code, 3);
+	message_free(message);
 }
 END_TEST
 
@@ -345,11 +379,13 @@ END_TEST
 START_TEST(record_torn)
 {
 	struct outcome_record record = sample_record(), got;
+	struct record_file file = RECORD_FILE_INIT;
 	struct message *message = NULL;
 	struct stat st;
 	int fd;
 
-	ck_assert_int_eq(record_write(folder_fd, &record, false), 0);
+	ck_assert_int_eq(record_write(&file, folder_fd, &record, false), 0);
+	record_file_done(&file, folder_fd);
 	fd = openat(folder_fd, "outcome", O_RDWR | O_CLOEXEC);
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	while (st.st_size > 0) {
@@ -382,6 +418,7 @@ static Suite *capture_suite(void)
 	test_case = tcase_create("record");
 	tcase_add_checked_fixture(test_case, set_up, tear_down);
 	tcase_add_test(test_case, record_round);
+	tcase_add_test(test_case, record_reserved);
 	tcase_add_test(test_case, record_torn);
 	suite_add_tcase(suite, test_case);
 	return suite;

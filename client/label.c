@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "json.h"
+#include "label.h"
+
+int label_add(json_t *filter, const struct arguments *arguments, size_t index,
+	      struct trials_error *ret_error)
+{
+	const char *value = arguments->given[index].value;
+	json_t *labels = json_object_get(filter, "labels");
+	size_t length = strcspn(value, "=");
+	char *name;
+	int r;
+
+	if (arguments_name_repeated(arguments, index))
+		return usage_error(ret_error, NULL, "--label: the name of \"%s\" is given twice",
+				   value);
+	if (!length || !value[length])
+		return usage_error(ret_error, NULL, "--label takes NAME=VALUE, not \"%s\"", value);
+	if (!labels) {
+		labels = need_memory(json_object());
+		json_object_set_new(filter, "labels", labels);
+	}
+	name = need_memory(strndup(value, length));
+	r = json_object_set_new(labels, name, json_string(value + length + 1));
+	free(name);
+	return r < 0 ? usage_error(ret_error, NULL, "--label: \"%s\" is not UTF-8", value) : 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/reload.h"
+
+#include <string.h>
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+int config_reload(struct config *config, const char *file, const char *folder, int backend,
+		  bool *ret_later, struct fault *ret_fault)
+{
+	struct config fresh;
+	char *bwrap;
+	int r;
+
+	r = config_init(&fresh);
+	if (r == 0)
+		r = config_find(&fresh, file, folder, ret_fault);
+	if (r) {
+		config_done(&fresh);
+		return r;
+	}
+	if (backend >= 0)
+		fresh.backend = (enum backend)backend;
+	*ret_later = fresh.backend != config->backend || !same_text(fresh.bwrap, config->bwrap);
+	fresh.backend = config->backend;
+	bwrap = fresh.bwrap;
+	fresh.bwrap = config->bwrap;
+	config->bwrap = bwrap;
+	config_done(config);
+	*config = fresh;
+	return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/request.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "queue/prune.h"
+
+static void on_pruned(void *context, const struct queue_pruned *pruned)
+{
+	struct request *request = context;
+	struct prune_reply reply = {
+		.has = {.pruned = true, .bytes = true, .left = pruned->left > 0},
+		.pruned = pruned->count,
+		.bytes = pruned->bytes,
+		.left = pruned->left,
+	};
+	char text[256];
+
+	if (pruned->result == 0) {
+		session_reply(request->session, request->number, &prune_reply_type, &reply);
+		request_done(request);
+		return;
+	}
+	snprintf(text, sizeof(text), "it was broken off after %llu Trials: %s",
+		 (unsigned long long)pruned->count,
+		 pruned->result == -ESHUTDOWN ? "the daemon is stopping"
+					      : strerror(-pruned->result));
+	request_refuse(request, ERROR_unavailable, text, NULL);
+}
+
+void handle_prune(struct request *request, const void *arguments)
+{
+	int r = queue_prune(request->session->server->options.queue, arguments, on_pruned, request);
+
+	if (r == -EINVAL)
+		request_refuse(request, ERROR_invalid,
+			       "it needs one of older_seconds, keep, total_bytes, labels",
+			       "keep=0 is every Trial that has ended");
+	else if (r == -EBUSY)
+		request_refuse(request, ERROR_busy, "another prune is at work", "try again later");
+	else if (r == -ESHUTDOWN)
+		request_refuse(request, ERROR_unavailable, "the daemon is stopping", NULL);
+	else if (r < 0)
+		request_refuse(request, ERROR_internal, strerror(-r), NULL);
+}

@@ -134,8 +134,7 @@ static int take_pages(struct context *context, json_t *filter, uint64_t limit, s
 			if (context->json)
 				context_print(context, trial);
 			else
-				add_row(table, trial,
-					json_object_get(filter, "sizes") != NULL);
+				add_row(table, trial, json_object_get(filter, "sizes") != NULL);
 		}
 		count = json_array_size(json_object_get(reply, "trials"));
 		limit -= count < limit ? count : limit;
@@ -147,9 +146,9 @@ static int take_pages(struct context *context, json_t *filter, uint64_t limit, s
 
 static int run(struct context *context, const struct arguments *arguments)
 {
-	static const char *const titles[COLUMNS] = {"ID",   "STATE",	 "OUTCOME",  "END",
-						    "ROLE", "SUBMITTED", "DURATION", "SIZE",
-						    "COMMAND"};
+	static const char *const titles[COLUMNS] = {"ID",	"STATE", "OUTCOME",
+						    "END",	"ROLE",	 "SUBMITTED",
+						    "DURATION", "SIZE",	 "COMMAND"};
 	static const char *const titles_without_size[COLUMNS - 1] = {
 		"ID", "STATE", "OUTCOME", "END", "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
 	static const size_t spare_columns[] = {4, 3, 5}; /* role, end, submitted */

@@ -87,10 +87,10 @@ static void list_options(FILE *file, const char *command, const struct option *o
 void help_options(FILE *file)
 {
 	static const char *const operands[] = {
-		[OPERANDS_NONE] = NULL,		[OPERANDS_ID] = "id",
-		[OPERANDS_OPTIONAL_ID] = "id",	[OPERANDS_IDS] = "ids",
-		[OPERANDS_OPTIONAL_TEXT] = NULL,
-		[OPERANDS_COMMAND] = "command", [OPERANDS_VERB] = "verb",
+		[OPERANDS_NONE] = NULL,		 [OPERANDS_ID] = "id",
+		[OPERANDS_OPTIONAL_ID] = "id",	 [OPERANDS_IDS] = "ids",
+		[OPERANDS_OPTIONAL_TEXT] = NULL, [OPERANDS_COMMAND] = "command",
+		[OPERANDS_VERB] = "verb",
 	};
 
 	list_options(file, "-", global_options);

@@ -24,8 +24,8 @@
 	X(finish_record, "the record came; the ledger does not know")                              \
 	X(finish_committed, "`ended` is in the ledger; keeper and clients do not know")            \
 	X(finish_taken, "the keeper was told to leave")                                            \
-	X(cancel_recorded, "a cancel was accepted; the keeper does not know")                    \
-	X(prune_marked, "a batch is gone from the ledger; its folders are there")                \
+	X(cancel_recorded, "a cancel was accepted; the keeper does not know")                      \
+	X(prune_marked, "a batch is gone from the ledger; its folders are there")                  \
 	X(prune_removed, "its folders are gone; the ledger still has the note")
 
 #ifdef TRIALSD_FAULT_POINTS

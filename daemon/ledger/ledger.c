@@ -277,6 +277,21 @@ void ledger_list_pruned(Ledger *ledger, struct ledger_call *call, size_t most)
 	submit(ledger, call, &work);
 }
 
+int ledger_any_pruned(Ledger *ledger, bool *ret_any)
+{
+	struct ledger_ended *pruned = NULL;
+	size_t count = 0;
+	int r = writer_hold(&ledger->writer);
+
+	if (r < 0)
+		return r;
+	r = store_list_pruned(ledger->writer.store, 1, &pruned, &count);
+	writer_release(&ledger->writer);
+	*ret_any = count > 0;
+	free(pruned);
+	return r;
+}
+
 void ledger_pruned(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count)
 {
 	struct ledger_work work = {.type = WORK_PRUNED, .ids = {.items = ids, .count = count}};

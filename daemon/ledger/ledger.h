@@ -42,10 +42,10 @@ struct ledger_row {
 
 /* A state change of a Trial, as the ledger keeps each for ever, until its Trial is pruned. */
 struct ledger_event {
-	uint64_t number; /* grows, never given again */
-	uint64_t at;	 /* microseconds UTC */
-	enum state state; /* reached by it */
-	int before;	  /* enum state, -1: the Trial is new */
+	uint64_t number;	/* grows, never given again */
+	uint64_t at;		/* microseconds UTC */
+	enum state state;	/* reached by it */
+	int before;		/* enum state, -1: the Trial is new */
 	struct ledger_row *row; /* the Trial as it is now */
 };
 
@@ -202,6 +202,8 @@ void ledger_list_ended(Ledger *ledger, struct ledger_call *call,
 void ledger_prune(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count);
 /* 0 and ended, count: Trials that are gone and whose folders are still to go; at most `most`. */
 void ledger_list_pruned(Ledger *ledger, struct ledger_call *call, size_t most);
+/* At start, while no call is waiting: whether there are any. */
+int ledger_any_pruned(Ledger *ledger, bool *ret_any);
 /* Their folders are gone. */
 void ledger_pruned(Ledger *ledger, struct ledger_call *call, const uint64_t *ids, size_t count);
 /*

@@ -346,7 +346,8 @@ int store_events(Store *store, uint64_t after, uint64_t trial, struct ledger_eve
 	int r = events_newest(store->database, ret_newest);
 
 	return r < 0 ? r
-		     : events_page(store->database, after, trial, ret_events, ret_count, ret_cursor);
+		     : events_page(store->database, after, trial, ret_events, ret_count,
+				   ret_cursor);
 }
 
 int store_newest_event(Store *store, uint64_t *ret_newest)

@@ -76,8 +76,8 @@ static int run_work(Store *store, struct ledger_work *work)
 	work->result = 0;
 	switch (work->type) {
 	case WORK_INSERT:
-		return store_insert(store, &work->trial, &work->result, &work->row,
-				    &work->number, &work->at);
+		return store_insert(store, &work->trial, &work->result, &work->row, &work->number,
+				    &work->at);
 	case WORK_CHANGE:
 		return store_change(store, work->id, work->from, &work->change, &work->result,
 				    &work->row, &work->number, &work->at);

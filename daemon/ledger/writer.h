@@ -4,9 +4,21 @@
 #include "store.h"
 
 /* One call, copied: it and all that it points to are one allocation. */
-enum work_type { WORK_INSERT, WORK_CHANGE, WORK_GET, WORK_LIST, WORK_EVENTS, WORK_NEWEST_EVENT,
-	WORK_SET, WORK_LIST_ENDED, WORK_PRUNE, WORK_LIST_PRUNED, WORK_PRUNED,
-	WORK_PRUNE_EVENTS, WORK_COUNT_ENDED };
+enum work_type {
+	WORK_INSERT,
+	WORK_CHANGE,
+	WORK_GET,
+	WORK_LIST,
+	WORK_EVENTS,
+	WORK_NEWEST_EVENT,
+	WORK_SET,
+	WORK_LIST_ENDED,
+	WORK_PRUNE,
+	WORK_LIST_PRUNED,
+	WORK_PRUNED,
+	WORK_PRUNE_EVENTS,
+	WORK_COUNT_ENDED
+};
 
 struct ledger_work {
 	struct ledger_work *next;

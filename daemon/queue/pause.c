@@ -76,9 +76,10 @@ int queue_pause(Queue *queue, const char *reason, queue_paused done, void *conte
 	pause->done = done;
 	pause->context = context;
 	pause->call.done = on_stored;
+	/* From here on our own copy: the caller's may be the one that is in force. */
 	if (reason)
-		take_effect(queue, reason);
-	ledger_set(queue->ledger, &pause->call, SETTING, reason);
+		take_effect(queue, pause->reason);
+	ledger_set(queue->ledger, &pause->call, SETTING, pause->reason);
 	return 0;
 }
 

@@ -212,10 +212,6 @@ static void on_found(struct ledger_call *call)
 
 	if (prune_over(prune))
 		return;
-	if (call->count == 0 && prune->pruned.count == 0) {
-		prune_finish(prune, 0);
-		return;
-	}
 	if (call->count == 0 || prune->pruned.left > 0) {
 		prune_changes(prune);
 		return;

@@ -21,7 +21,7 @@ typedef void (*queue_prune_done)(void *context, const struct queue_pruned *prune
 int queue_prune(Queue *queue, const struct prune_request *request, queue_prune_done done,
 		void *context);
 
-/* At start: removes what an earlier trialsd had begun to. */
+/* At start, when ledger_any_pruned says so: removes what an earlier trialsd had begun to. */
 void queue_prune_resume(Queue *queue);
 
 /* What a Trial's folder takes on disk. Blocks; for any thread. */

@@ -31,9 +31,9 @@ struct Queue {
 	size_t trials; /* that are not over */
 	size_t slots_used;
 	bool stopping;
-	bool leaving;		/* what runs is left to its keepers */
-	uv_timer_t retry;	/* of the claims */
-	uv_timer_t space;	/* the guard of free space */
+	bool leaving;	  /* what runs is left to its keepers */
+	uv_timer_t retry; /* of the claims */
+	uv_timer_t space; /* the guard of free space */
 	char space_reason[QUEUE_REASON_BYTES];
 	bool space_looking;	/* for the largest writer, on a thread */
 	int handles;		/* not yet closed */
@@ -62,7 +62,7 @@ struct trial_work {
 	bool released;		    /* over; freed when the timer is closed */
 	double grace_seconds;	    /* of a cancel that came before the launch; < 0: its own */
 	char *canceled_by;
-	char *guarded; /* why the guard of free space ended it, or NULL */
+	char *guarded;		   /* why the guard of free space ended it, or NULL */
 	struct text_list writable; /* host paths that it may write to */
 	char plan_digest[65];
 	msgpack_sbuffer facts;	/* trial_facts, until they are in the ledger */

@@ -136,8 +136,7 @@ void sched_kick(Queue *queue)
 		return;
 	}
 	while (!queue->stopping && !queue->paused_for && !queue->pause.reason &&
-	       launcher_ready(queue->launcher) &&
-	       queue->slots_used < most) {
+	       launcher_ready(queue->launcher) && queue->slots_used < most) {
 		trial = RB_MIN(trials_by_turn, &queue->by_turn);
 		if (!trial)
 			break;
@@ -337,15 +336,19 @@ static int load_one(const struct ledger_row *row, void *context)
 
 int queue_load(Queue *queue)
 {
+	bool pruned = false;
 	int r;
 
 	submit_reserve_ids(queue);
 	r = pause_load(queue);
 	if (r == 0)
+		r = ledger_any_pruned(queue->ledger, &pruned);
+	if (r == 0)
 		r = ledger_each_unended(queue->ledger, load_one, queue);
 	if (r < 0)
 		return r;
-	queue_prune_resume(queue);
+	if (pruned)
+		queue_prune_resume(queue);
 	sched_kick(queue);
 	return 0;
 }

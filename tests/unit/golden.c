@@ -7,14 +7,6 @@
  * vector that a release had is never changed, as clients in other languages read it: add new ones.
  */
 
-#define LIST(items)                                                                                \
-	{                                                                                          \
-		sizeof(items) / sizeof((items)[0]), items                                          \
-	}
-
-#define SUBMITTED 1735689600000000u /* 2025-01-01 00:00:00 UTC */
-#define SECOND 1000000u
-
 /* Requests. */
 
 static int request_hello(msgpack_sbuffer *buffer)
@@ -157,7 +149,7 @@ static int request_logs_tail(msgpack_sbuffer *buffer)
 
 static int request_watch(msgpack_sbuffer *buffer)
 {
-	struct watch_request watch = {.has = {true}, .id = 7};
+	struct watch_request watch = {.has = {.id = true}, .id = 7};
 
 	return frame_write_request(buffer, 10, VERB_watch, &watch_request_type, &watch);
 }
@@ -174,48 +166,11 @@ static int request_doctor(msgpack_sbuffer *buffer)
 	return frame_write_request(buffer, 13, VERB_doctor, NULL, NULL);
 }
 
-static int request_prune(msgpack_sbuffer *buffer)
-{
-	struct pair labels[] = {{"experiment", "42"}};
-	struct prune_request prune = {
-		.has = {.older_seconds = true,
-			.keep = true,
-			.total_bytes = true,
-			.dry_run = true},
-		.older_seconds = 2592000,
-		.keep = 100,
-		.total_bytes = 20ull << 30,
-		.labels = LIST(labels),
-		.dry_run = true,
-	};
-
-	return frame_write_request(buffer, 17, VERB_prune, &prune_request_type, &prune);
-}
-
 static int request_list_sizes(msgpack_sbuffer *buffer)
 {
 	struct list_request list = {.has = {.sizes = true}, .sizes = true};
 
 	return frame_write_request(buffer, 18, VERB_list, &list_request_type, &list);
-}
-
-static int request_pause(msgpack_sbuffer *buffer)
-{
-	struct pause_request pause = {.reason = "new login"};
-
-	return frame_write_request(buffer, 14, VERB_pause, &pause_request_type, &pause);
-}
-
-static int request_resume(msgpack_sbuffer *buffer)
-{
-	return frame_write_request(buffer, 15, VERB_resume, NULL, NULL);
-}
-
-static int request_drain(msgpack_sbuffer *buffer)
-{
-	struct drain_request drain = {.reason = "kernel upgrade"};
-
-	return frame_write_request(buffer, 16, VERB_drain, &drain_request_type, &drain);
 }
 
 static int request_status(msgpack_sbuffer *buffer)
@@ -508,18 +463,6 @@ static int reply_doctor(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 13, &doctor_reply_type, &reply);
 }
 
-static int reply_prune(msgpack_sbuffer *buffer)
-{
-	struct prune_reply prune = {
-		.has = {.pruned = true, .bytes = true, .left = true},
-		.pruned = 17,
-		.bytes = 1234567890,
-		.left = 1,
-	};
-
-	return frame_write_reply(buffer, 17, &prune_reply_type, &prune);
-}
-
 static int reply_list_sizes(msgpack_sbuffer *buffer)
 {
 	struct trial_view trials[] = {void_trial};
@@ -528,59 +471,6 @@ static int reply_list_sizes(msgpack_sbuffer *buffer)
 	trials[0].disk_bytes = 81920;
 	trials[0].has.disk_bytes = true;
 	return frame_write_reply(buffer, 18, &list_reply_type, &list);
-}
-
-static int reply_pause(msgpack_sbuffer *buffer)
-{
-	struct pause_reply pause = {.has = {true, true}, .running = 1, .queued = 5};
-
-	return frame_write_reply(buffer, 14, &pause_reply_type, &pause);
-}
-
-static int reply_resume(msgpack_sbuffer *buffer)
-{
-	struct resume_reply resume = {.has = {true, true}, .running = 1, .queued = 5};
-
-	return frame_write_reply(buffer, 15, &resume_reply_type, &resume);
-}
-
-static int reply_drain(msgpack_sbuffer *buffer)
-{
-	struct drain_reply drain = {.has = {true, true}, .running = 0, .queued = 5};
-
-	return frame_write_reply(buffer, 16, &drain_reply_type, &drain);
-}
-
-static int reply_status_paused(msgpack_sbuffer *buffer)
-{
-	struct status_reply status = {
-		.has = {.pid = true,
-			.started_at = true,
-			.backend = true,
-			.disk_bytes = true,
-			.max_running = true,
-			.queued = true,
-			.running = true,
-			.ended = true,
-			.clients = true,
-			.paused = true},
-		.program = "trialsd 0.1",
-		.pid = 4242,
-		.started_at = SUBMITTED - 60 * SECOND,
-		.socket = "/run/user/1000/trialsd/socket",
-		.state_folder = "/home/ann/.local/state/trialsd",
-		.runtime_folder = "/run/user/1000/trialsd",
-		.logs_folder = "/home/ann/.local/state/trialsd/trials",
-		.backend = BACKEND_systemd,
-		.max_running = 2,
-		.queued = 5,
-		.ended = 6,
-		.clients = 1,
-		.paused = true,
-		.paused_reason = "kernel upgrade",
-	};
-
-	return frame_write_reply(buffer, 11, &status_reply_type, &status);
 }
 
 static int reply_shutdown(msgpack_sbuffer *buffer)

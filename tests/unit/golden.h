@@ -17,3 +17,23 @@ extern const size_t golden_count;
 
 /* As in PROTOCOL: bytes that are no UTF-8, and all that is bin, become {"base64": "…"}. */
 void golden_print_json(FILE *file, const msgpack_object *object);
+
+/* golden_service.c */
+int request_prune(msgpack_sbuffer *buffer);
+int request_pause(msgpack_sbuffer *buffer);
+int request_resume(msgpack_sbuffer *buffer);
+int request_drain(msgpack_sbuffer *buffer);
+int reply_prune(msgpack_sbuffer *buffer);
+int reply_pause(msgpack_sbuffer *buffer);
+int reply_resume(msgpack_sbuffer *buffer);
+int reply_drain(msgpack_sbuffer *buffer);
+int reply_status_paused(msgpack_sbuffer *buffer);
+
+/* For both. */
+#define LIST(items)                                                                                \
+	{                                                                                          \
+		sizeof(items) / sizeof((items)[0]), items                                          \
+	}
+
+#define SUBMITTED 1735689600000000u /* 2025-01-01 00:00:00 UTC */
+#define SECOND 1000000u

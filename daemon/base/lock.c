@@ -5,6 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
+#include <time.h>
+
+/*
+ * A daemon that was killed while it started a program may have left a child that is about to
+ * execute it, and holds all descriptors until then: moments, and no second daemon.
+ */
+static int lock_patiently(int fd)
+{
+	const struct timespec moment = {.tv_nsec = 20 * 1000 * 1000};
+
+	for (int i = 0; i < 50; i++) {
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		nanosleep(&moment, NULL);
+	}
+	return -EWOULDBLOCK;
+}
 
 int lock_take(int folder_fd, const char *folder, int *ret_fd, struct fault *ret_fault)
 {
@@ -16,7 +35,7 @@ int lock_take(int folder_fd, const char *folder, int *ret_fd, struct fault *ret_
 	if (fd < 0)
 		return fault_set(ret_fault, ERROR_unavailable, "%s/trialsd.lock: %s", folder,
 				 strerror(errno));
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+	if (lock_patiently(fd) < 0) {
 		n = pread(fd, holder, sizeof(holder) - 1, 0);
 		if (n > 0)
 			holder[strcspn(holder, "\n")] = '\0';

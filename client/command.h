@@ -15,12 +15,12 @@ struct context;
 
 enum operands {
 	OPERANDS_NONE,
-	OPERANDS_ID,	      /* exactly one Trial */
-	OPERANDS_OPTIONAL_ID, /* none or one */
-	OPERANDS_IDS,	      /* one or more */
+	OPERANDS_ID,		/* exactly one Trial */
+	OPERANDS_OPTIONAL_ID,	/* none or one */
+	OPERANDS_IDS,		/* one or more */
 	OPERANDS_OPTIONAL_TEXT, /* none or one, any text */
-	OPERANDS_COMMAND,     /* a program and its arguments: options end with the first */
-	OPERANDS_VERB,	      /* none or one name of a command */
+	OPERANDS_COMMAND,	/* a program and its arguments: options end with the first */
+	OPERANDS_VERB,		/* none or one name of a command */
 };
 
 struct command {

@@ -360,8 +360,8 @@ static void scope_sweep(ScopeManager *manager)
 	if (!manager->bus || scope_list(manager->bus, &reply) < 0 ||
 	    sd_bus_message_enter_container(reply, 'a', "(ssssssouso)") < 0)
 		return;
-	while (sd_bus_message_read(reply, "(ssssssouso)", &unit, NULL, NULL, NULL, NULL, NULL, &path,
-				   NULL, NULL, NULL) > 0)
+	while (sd_bus_message_read(reply, "(ssssssouso)", &unit, NULL, NULL, NULL, NULL, NULL,
+				   &path, NULL, NULL, NULL) > 0)
 		if (scope_is_empty(manager->bus, path))
 			sd_bus_call_method(manager->bus, MANAGER_NAME, MANAGER_PATH,
 					   MANAGER_INTERFACE, "StopUnit", NULL, NULL, "ss", unit,

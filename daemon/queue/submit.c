@@ -374,8 +374,8 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 				 "prompt: give prompt or prompt_file, not both");
 	if (space_is_low(queue, NULL, reason) ||
 	    (request->repository && space_is_low(queue, request->repository, reason)))
-		return fault_set(&submit->fault, ERROR_unavailable, "too little %s; nothing was recorded",
-				 reason),
+		return fault_set(&submit->fault, ERROR_unavailable,
+				 "too little %s; nothing was recorded", reason),
 		       fault_hint(&submit->fault, "make room, or set MinFree= in trialsd.conf");
 	return plan_check(queue->host, request, NULL, &submit->fault);
 }

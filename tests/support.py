@@ -19,7 +19,7 @@ BUILD = os.environ.get("BUILD", os.path.join(os.path.dirname(os.path.abspath(__f
 TRIALSD = os.path.join(BUILD, "trialsd")
 TRIALCTL = os.path.join(BUILD, "trialctl")
 # What a sanitizer adds to a program's memory is not the program's.
-MEMORY_SCALE = 6 if "san" in os.path.basename(os.path.normpath(BUILD)) else 1
+MEMORY_SCALE = 12 if "san" in os.path.basename(os.path.normpath(BUILD)) else 1
 PATIENCE = float(os.environ.get("TRIALS_PATIENCE", "30"))
 
 

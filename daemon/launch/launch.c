@@ -14,9 +14,9 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "base/fault_point.h"
+#include "base/now.h"
 #include "keeper/record.h"
 #include "launch/attempt.h"
 
@@ -25,14 +25,6 @@
 /* How often a sandbox without a keeper is looked at; it ends itself within milliseconds. */
 #define EMPTY_POLL_MILLISECONDS 10
 #define EMPTY_LOOKS 100 /* then its pid 1 is ended from here */
-
-static uint64_t now_microseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
 
 /* The end. */
 

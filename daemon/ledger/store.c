@@ -12,6 +12,7 @@
  * POSIX locks are dropped when any descriptor of a file is closed: nothing in this process may
  * open ledger.db by itself while it is in use.
  */
+#include "base/now.h"
 #include "store.h"
 
 #include <fcntl.h>
@@ -19,7 +20,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #include "events.h"
 #include "list.h"
@@ -75,14 +75,6 @@ struct Store {
 	uint64_t ended;	      /* as committed */
 	int64_t ended_change; /* by the transaction that runs */
 };
-
-static uint64_t now_microseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
-}
 
 int store_begin(Store *store, bool writes)
 {

@@ -21,9 +21,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/disk.h"
+#include "base/now.h"
 #include "base/fault_point.h"
 #include "base/log.h"
 #include "queue/queue.h"
@@ -361,11 +361,8 @@ static int copy_labels(struct prune *prune, const struct pair_list *labels)
 
 static uint64_t microseconds_ago(double seconds)
 {
-	struct timespec t;
-	uint64_t now, ago = (uint64_t)(seconds * 1e6);
+	uint64_t now = now_microseconds(), ago = (uint64_t)(seconds * 1e6);
 
-	clock_gettime(CLOCK_REALTIME, &t);
-	now = (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 	return ago < now ? now - ago : 0;
 }
 

@@ -13,6 +13,7 @@
  * wherever they came from.
  */
 #include "base/fault_point.h"
+#include "base/now.h"
 #include "queue/repository.h"
 #include "queue/space.h"
 
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 
 struct submit {
 	uv_work_t work;
@@ -173,7 +173,6 @@ static void submit_insert(struct submit *submit)
 	};
 	_cleanup_free_ uint8_t *body = malloc(submit->spec.size + SHA256_DIGEST_SIZE);
 	char uuid[SD_ID128_UUID_STRING_MAX];
-	struct timespec now;
 
 	if (!body) {
 		fault_errno(&submit->fault, ENOMEM, "launch");
@@ -184,8 +183,7 @@ static void submit_insert(struct submit *submit)
 	memcpy(body + submit->spec.size, submit->prompt_digest, SHA256_DIGEST_SIZE);
 	trial.body = (struct blob){.data = body, .size = submit->spec.size + SHA256_DIGEST_SIZE};
 	trial.uuid = sd_id128_to_uuid_string(submit->uuid, uuid);
-	clock_gettime(CLOCK_REALTIME, &now);
-	trial.submitted_at = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+	trial.submitted_at = now_microseconds();
 	submit->call.done = on_inserted;
 	ledger_insert(submit->queue->ledger, &submit->call, &trial);
 }

@@ -20,9 +20,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/fault_point.h"
+#include "base/now.h"
 #include "base/log.h"
 #include "keeper/record.h"
 
@@ -54,14 +54,6 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row);
 static void trial_over(struct trial *trial);
 static void trial_end(struct trial *trial);
 static void trial_requeue(struct trial *trial);
-
-static uint64_t now_microseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
 
 static unsigned int states_before(enum state to)
 {

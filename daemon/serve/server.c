@@ -10,13 +10,13 @@
  * finished hello, no request, no subscription) makes room; if there is none, the newcomer is told
  * that we are busy and closed.
  */
+#include "base/now.h"
 #include "serve/listen.h"
 #include "serve/session.h"
 
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 
 #define SWEEP_MILLISECONDS 1000
 
@@ -103,14 +103,6 @@ static void on_connection(uv_stream_t *listener, int status)
 {
 	if (status == 0)
 		session_new(listener->data);
-}
-
-static uint64_t now_microseconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
 }
 
 static void server_init_handles(Server *server, uv_loop_t *loop)

@@ -36,7 +36,7 @@ static const unsigned int transitions[STATE_COUNT] = {
 	[STATE_queued] = TO(held) | TO(leasing) | TO(starting) | TO(ended),
 	[STATE_held] = TO(queued) | TO(ended),
 	[STATE_leasing] = TO(queued) | TO(starting) | TO(ended),
-	[STATE_starting] = TO(queued) | TO(running) | TO(ending) | TO(ended),
+	[STATE_starting] = TO(starting) | TO(queued) | TO(running) | TO(ending) | TO(ended),
 	[STATE_running] = TO(ending) | TO(ended),
 	[STATE_ending] = TO(ended),
 	[STATE_ended] = 0,
@@ -183,8 +183,10 @@ static void transition_failed(struct transition *transition)
 	sched_pause(trial->queue, SCHED_STORAGE);
 	if (transition->to == STATE_ended) {
 		uv_timer_start(&trial->work->timer, on_change_retry, CHANGE_RETRY_MILLISECONDS, 0);
-	} else if (transition->to == STATE_starting && trial->state == STATE_starting) {
-		/* Nothing was started: it goes back to its place. */
+	} else if ((transition->to == STATE_starting && trial->state == STATE_starting) ||
+		   (transition->to == STATE_queued && trial->state == STATE_queued)) {
+		/* Nothing was started: it goes back to its place. The ledger may go on saying
+		 * `starting`, from which the next claim, with its own uuid, leads on. */
 		trial->state = STATE_queued;
 		trial_release_slot(trial);
 		trial_work_free(trial);
@@ -421,10 +423,11 @@ void trial_start(struct trial *trial)
 {
 	struct ledger_change change = LEDGER_CHANGE(STATE_starting);
 	Queue *queue = trial->queue;
-	char unit[TRIAL_UNIT_BYTES];
+	char unit[TRIAL_UNIT_BYTES], uuid[SD_ID128_UUID_STRING_MAX];
 
 	change.backend = launcher_backend(queue->launcher);
 	change.boot_id = queue->boot_id;
+	change.uuid = sd_id128_to_uuid_string(trial->uuid, uuid);
 	if (change.backend == BACKEND_systemd)
 		change.unit = trial_unit(trial, unit);
 	if (trial_work_new(trial) < 0 || trial_set_state(trial, STATE_starting, &change) < 0) {

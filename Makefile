@@ -55,7 +55,7 @@ once = $(eval $1 := $(shell $2))$($1)
 
 MACHINE = $(call once,MACHINE,$(CC) -dumpmachine 2>/dev/null)
 # msgpack-c calls its C library `msgpack` up to version 4, `msgpack-c` from 5 on.
-MSGPACK = $(call once,MSGPACK,$(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || \
+MSGPACK = $(call once,MSGPACK,command -v $(PKG_CONFIG) >/dev/null && $(PKG_CONFIG) --exists msgpack-c 2>/dev/null && echo msgpack-c || \
 	echo msgpack)
 PACKAGES = libuv $(MSGPACK) libsystemd sqlite3 jansson libseccomp inih nettle
 PACKAGE_CFLAGS = $(call once,PACKAGE_CFLAGS,$(PKG_CONFIG) --cflags $(PACKAGES))

@@ -161,10 +161,13 @@ int payload_init(struct payload *payload, const char *cgroup, struct fault *ret_
 	return 0;
 }
 
+/*
+ * The group stays: the manager removes it with the scope. Were it to vanish while the manager goes
+ * through the scope's groups to end them (the end of a session), the manager would take the failed
+ * read for "nobody to wait for" and kill the keeper at once, before its record is written.
+ */
 void payload_done(struct payload *payload)
 {
-	if (payload->fd >= 0)
-		unlinkat(payload->scope_fd, CGROUP_PAYLOAD, AT_REMOVEDIR);
 	payload->events_fd = fd_close(payload->events_fd);
 	payload->fd = fd_close(payload->fd);
 	payload->scope_fd = fd_close(payload->scope_fd);

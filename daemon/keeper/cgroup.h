@@ -8,7 +8,7 @@
  * `keeper/` with the keeper alone, and `payload/` with everything of the sandbox, which carries
  * the limits. So a Trial can neither starve its keeper nor get it killed for memory.
  *
- * Held by descriptors from the start: what is limited, read, killed and removed is the group that
+ * Held by descriptors from the start: what is limited, read and killed is the group that
  * was made here, whatever becomes of the path.
  */
 struct payload {

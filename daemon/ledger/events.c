@@ -42,7 +42,7 @@ static int read_event(sqlite3_stmt *changes, sqlite3_stmt *trials, struct ledger
 	if (r == 0)
 		r = statement_word(changes, 4, state_from_name, &before);
 	if (r < 0 || state < 0)
-		return -EUCLEAN;
+		return -EBADMSG;
 	*ret_event = (struct ledger_event){
 		.number = (uint64_t)sqlite3_column_int64(changes, 0),
 		.at = (uint64_t)sqlite3_column_int64(changes, 1),
@@ -70,7 +70,7 @@ static int read_page(sqlite3_stmt *changes, sqlite3_stmt *trials, uint64_t trial
 		if (trial && (uint64_t)sqlite3_column_int64(changes, 2) != trial)
 			continue;
 		r = read_event(changes, trials, &events[*ret_count]);
-		if (r == -ENOENT)
+		if (r == -ENOENT || r == -EBADMSG)
 			continue;
 		if (r < 0)
 			return r;

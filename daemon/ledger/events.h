@@ -10,7 +10,7 @@ struct sqlite3;
 /*
  * A page of them: those after `after`, oldest first, of one Trial when trial is not 0. A page is
  * bounded in changes looked at and in bytes; *ret_cursor is the last one looked at, and `after`
- * itself when there is none. A change of a Trial that was pruned is left out.
+ * itself when there is none. A change of a Trial that was pruned is left out, as is one that makes no sense.
  */
 int events_page(struct sqlite3 *database, uint64_t after, uint64_t trial,
 		struct ledger_event **ret_events, size_t *ret_count, uint64_t *ret_cursor);

@@ -16,11 +16,21 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "check.h"
+#include "files.h"
+#include "opening.h"
 #include "writer.h"
 
 struct Ledger {
 	uv_async_t answered;
 	struct writer writer;
+	struct check check;
+	int folder_fd;
+	char *note;
+	bool news;
+	bool told; /* of damage */
+	void (*damaged)(void *context);
+	void *damaged_context;
 	uint64_t next_id;
 	struct ledger_call *unqueued; /* that could not be copied, to be answered from the loop */
 	struct ledger_call **unqueued_last;
@@ -78,7 +88,7 @@ static void copy_numbers(struct copier *copier, const uint64_t **numbers, size_t
 {
 	void *space = copy_space(copier, count * sizeof(**numbers), true);
 
-	if (space && count > 0)
+	if (space && *numbers)
 		*numbers = memcpy(space, *numbers, count * sizeof(**numbers));
 }
 
@@ -86,7 +96,7 @@ static void copy_pairs(struct copier *copier, struct pair_list *pairs)
 {
 	struct pair *items;
 
-	if (pairs->count == 0) {
+	if (pairs->count == 0 || !pairs->items) {
 		pairs->items = NULL;
 		return;
 	}
@@ -345,6 +355,33 @@ static void answer_all_unqueued(Ledger *ledger)
 	}
 }
 
+static void ledger_free(Ledger *ledger)
+{
+	fd_close(ledger->folder_fd);
+	free(ledger->note);
+	free(ledger);
+}
+
+/*
+ * That the file is damaged is found by a call or by the check. The word for the next start is left
+ * here, once; without it that would not look further than this one did.
+ */
+static void look_for_damage(Ledger *ledger)
+{
+	const char *what = "SQLite met damage in it while it was in use";
+
+	if (ledger->check.started && atomic_load(&ledger->check.result) == -EUCLEAN) {
+		atomic_store(&ledger->writer.damaged, true);
+		what = ledger->check.what;
+	}
+	if (ledger->told || !atomic_load(&ledger->writer.damaged))
+		return;
+	ledger->told = true;
+	files_mark_damaged(ledger->folder_fd, what);
+	if (ledger->damaged && !ledger->closing)
+		ledger->damaged(ledger->damaged_context);
+}
+
 static void on_closed(uv_handle_t *handle)
 {
 	Ledger *ledger = container_of((uv_async_t *)handle, Ledger, answered);
@@ -353,7 +390,7 @@ static void on_closed(uv_handle_t *handle)
 
 	while (ledger->unqueued)
 		answer_all_unqueued(ledger);
-	free(ledger);
+	ledger_free(ledger);
 	if (closed)
 		closed(context);
 }
@@ -373,6 +410,7 @@ static void on_answered(uv_async_t *async)
 		answer(work);
 	}
 	answer_all_unqueued(ledger);
+	look_for_damage(ledger);
 	/* A call made by one of those is answered first; its wake-up is on its way. */
 	if (stopped && !ledger->unqueued && !uv_is_closing((uv_handle_t *)async)) {
 		writer_join(&ledger->writer);
@@ -382,40 +420,55 @@ static void on_answered(uv_async_t *async)
 
 static void on_abandoned(uv_handle_t *handle)
 {
-	free(container_of((uv_async_t *)handle, Ledger, answered));
+	ledger_free(container_of((uv_async_t *)handle, Ledger, answered));
 }
 
-int ledger_open(Ledger **ret_ledger, uv_loop_t *loop, const char *state_folder,
-		struct fault *ret_fault)
+int ledger_new(Ledger **ret_ledger, const struct ledger_options *options, struct fault *ret_fault)
 {
+	struct opening opening;
 	Ledger *ledger = NULL;
-	Store *store = NULL;
 	int r;
 
 	ledger = calloc(1, sizeof(*ledger));
 	if (!ledger)
 		return -ENOMEM;
 	ledger->unqueued_last = &ledger->unqueued;
-	r = store_open(&store, state_folder, ret_fault);
-	if (r != 0)
-		goto fail;
-	ledger->next_id = store_last_id(store) + 1;
-	r = uv_async_init(loop, &ledger->answered, on_answered);
-	if (r < 0)
-		goto fail;
-	r = writer_start(&ledger->writer, store, &ledger->answered);
+	ledger->damaged = options->damaged;
+	ledger->damaged_context = options->context;
+	r = opening_open(&opening, options->state_folder, options->witness, ret_fault);
+	if (r != 0) {
+		free(ledger);
+		return r;
+	}
+	ledger->folder_fd = opening.folder_fd;
+	ledger->note = opening.note;
+	ledger->news = opening.news;
+	ledger->next_id = opening.last_id + 1;
+	r = uv_async_init(options->loop, &ledger->answered, on_answered);
 	if (r < 0) {
-		store_free(store);
+		store_free(opening.store);
+		ledger_free(ledger);
+		return r;
+	}
+	r = writer_start(&ledger->writer, opening.store, &ledger->answered);
+	if (r < 0) {
+		store_free(opening.store);
 		uv_close((uv_handle_t *)&ledger->answered, on_abandoned);
 		return r;
 	}
+	/* A check that cannot be made is no reason not to serve: damage is found where it is met. */
+	if (store_is_large(opening.store))
+		check_start(&ledger->check, store_place(opening.store)->path, &ledger->answered);
 	*ret_ledger = ledger;
 	return 0;
+}
 
-fail:
-	store_free(store);
-	free(ledger);
-	return r;
+int ledger_open(Ledger **ret_ledger, uv_loop_t *loop, const char *state_folder,
+		struct fault *ret_fault)
+{
+	const struct ledger_options options = {.loop = loop, .state_folder = state_folder};
+
+	return ledger_new(ret_ledger, &options, ret_fault);
 }
 
 void ledger_close(Ledger *ledger, void (*closed)(void *context), void *context)
@@ -423,18 +476,60 @@ void ledger_close(Ledger *ledger, void (*closed)(void *context), void *context)
 	ledger->closing = true;
 	ledger->closed = closed;
 	ledger->closed_context = context;
+	/* The writer closes the file last. */
+	check_stop(&ledger->check);
 	writer_stop(&ledger->writer);
+}
+
+const char *ledger_note(const Ledger *ledger, bool *ret_news)
+{
+	if (ret_news)
+		*ret_news = ledger->news;
+	return ledger->note;
+}
+
+int ledger_fault(const Ledger *ledger, int error, struct fault *ret_fault)
+{
+	/* Once it is closing, the file is its thread's. */
+	const struct files_place *place = ledger->closing ? NULL
+							  : store_place(ledger->writer.store);
+	const char *path = place ? place->path : LEDGER_FILE;
+
+	if (error == 0 && place && files_place_check(place) < 0)
+		error = -ENOLINK;
+	if (error == 0 && atomic_load(&ledger->writer.damaged))
+		error = -EUCLEAN;
+	switch (error) {
+	case 0:
+		return 0;
+	case -ENOMEM:
+		return error;
+	case -ENOLINK:
+		fault_set(
+			ret_fault, ERROR_unavailable,
+			"the ledger could not be written: %s is not the file any more that trialsd "
+			"opened: it, or its -wal, was deleted, moved or replaced",
+			path);
+		return fault_hint(
+			ret_fault,
+			"put it back; or: trialctl shutdown, and start trialsd again, which "
+			"rebuilds what it can");
+	case -EUCLEAN:
+	case -EBADMSG:
+		fault_set(ret_fault, ERROR_unavailable, "the ledger is damaged: %s", path);
+		return fault_hint(
+			ret_fault,
+			"start trialsd again: it sets the file aside and rebuilds what it "
+			"can");
+	default:
+		return fault_set(ret_fault, ERROR_unavailable,
+				 "the ledger could not be read or written: %s", strerror(-error));
+	}
 }
 
 uint64_t ledger_next_id(Ledger *ledger)
 {
 	return ledger->next_id++;
-}
-
-void ledger_reserve_ids(Ledger *ledger, uint64_t last)
-{
-	if (ledger->next_id <= last)
-		ledger->next_id = last + 1;
 }
 
 int ledger_each_unended(Ledger *ledger, int (*each)(const struct ledger_row *row, void *context),
@@ -447,6 +542,9 @@ int ledger_each_unended(Ledger *ledger, int (*each)(const struct ledger_row *row
 		return r;
 	r = store_each_unended(ledger->writer.store, each, context);
 	writer_release(&ledger->writer);
+	/* A Trial that has not ended cannot be left out. */
+	if (r == -EUCLEAN || r == -EBADMSG)
+		files_mark_damaged(ledger->folder_fd, "a Trial that has not ended cannot be read");
 	return r;
 }
 

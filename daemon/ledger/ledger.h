@@ -67,7 +67,9 @@ struct ledger_call {
 	ledger_done done;
 	/*
 	 * 0 or as each call says. When the transaction failed: -ENOSPC, -EIO, -EROFS, -EBUSY,
-	 * -EUCLEAN (the file is damaged), -ENOMEM. -ESHUTDOWN after ledger_close.
+	 * -ENOLINK (the file is no longer at its path), -EUCLEAN (it is damaged: nothing is written
+	 * any more), -EBADMSG (a row makes no sense; others do), -ENOMEM. -ESHUTDOWN after
+	 * ledger_close. ledger_fault has words for each.
 	 */
 	int result;
 	struct ledger_row *row;
@@ -92,6 +94,7 @@ struct ledger_new {
 	struct blob body; /* what must be equal for the key to mean the same Trial */
 	struct blob spec;
 	struct pair_list labels;
+	bool patient; /* as of a change */
 };
 
 /* What a change sets beside the state; NULL, 0, -1 and empty leave a column as it is. */
@@ -108,6 +111,11 @@ struct ledger_change {
 	const char *plan_digest;
 	struct blob facts;
 	struct blob record;
+	/*
+	 * Nobody waits for it: its commit may wait a few milliseconds for the call that comes next,
+	 * of whatever kind, to share that one's. Order and durability are those of any other.
+	 */
+	bool patient;
 };
 #define LEDGER_CHANGE(to) ((struct ledger_change){.state = (to), .outcome = -1, .backend = -1})
 
@@ -122,22 +130,68 @@ struct ledger_filter {
 };
 
 /*
- * Opens (creating, migrating) `ledger.db` in the state folder, whose lock the caller holds.
- * path is for messages and SQLite. Refuses a newer schema and a corrupt file, naming it.
+ * What is known of Trials beside the ledger's file: of their folders and keepers. Asked from within
+ * ledger_new, when the file is damaged, gone, or older than they are. Each returns 0 or -errno.
  */
+struct ledger_proof {
+	struct ledger_row *row; /* the Trial as it is now; NULL: nothing is known of it */
+	struct blob body;	/* with a key, as in ledger_new; its own allocation */
+};
+
+struct ledger_witness {
+	/* Calls found for each Trial that has a folder or, with all, a keeper. Ends with what it
+	 * returns when that is not 0. */
+	int (*each)(void *context, bool all, int (*found)(void *seeker, uint64_t id), void *seeker);
+	/*
+	 * salvaged: an unended Trial as the file had it at an earlier time, to be told what it is
+	 * now; or NULL: the file has nothing of this Trial.
+	 */
+	int (*prove)(void *context, uint64_t id, const struct ledger_row *salvaged,
+		     struct ledger_proof *ret_proof);
+	struct pair in_doubt; /* a setting to be made when those of the file could not be read */
+	void *context;
+};
+
+struct ledger_options {
+	uv_loop_t *loop;
+	const char *state_folder;	      /* canonical; its lock is the caller's */
+	const struct ledger_witness *witness; /* or NULL; for the call */
+	/* Once, on the loop: the file was found damaged, and nothing is written to it any more. The
+	 * next ledger_new sets it aside. Or NULL. */
+	void (*damaged)(void *context);
+	void *context;
+};
+
+/*
+ * Opens (creating, migrating) `ledger.db` in the state folder. Refuses a newer schema and another
+ * program's file, naming it. A damaged one is set aside by name and rebuilt.
+ */
+int ledger_new(Ledger **ret_ledger, const struct ledger_options *options, struct fault *ret_fault);
+/* The same with neither witness nor anybody to be told. */
 int ledger_open(Ledger **ret_ledger, uv_loop_t *loop, const char *state_folder,
 		struct fault *ret_fault);
+
+/* What happened to this ledger, as long as the note of it is in the folder; or NULL. *ret_news
+ * (optional): when it was opened just now. */
+const char *ledger_note(const Ledger *ledger, bool *ret_news);
+
+/*
+ * What is wrong, in words, for an error of a call, or for 0 as it is now: FAULT; 0 when nothing is;
+ * -ENOMEM.
+ */
+int ledger_fault(const Ledger *ledger, int error, struct fault *ret_fault);
+
 /*
  * Answers what is queued, stops the thread and closes; `closed` is called on the loop when the
  * ledger is gone.
  */
 void ledger_close(Ledger *ledger, void (*closed)(void *context), void *context);
 
-/* A fresh id: never given before, also not in an earlier life of the daemon that committed it. */
+/*
+ * A fresh id: never given before, also not in an earlier life of the daemon that committed it, and
+ * none that the witness knows.
+ */
 uint64_t ledger_next_id(Ledger *ledger);
-
-/* Ids up to this one are taken by something the ledger does not know. */
-void ledger_reserve_ids(Ledger *ledger, uint64_t last);
 
 /*
  * At start, while no call is waiting: calls each for every Trial that has not ended, oldest first.
@@ -168,7 +222,8 @@ void ledger_change(Ledger *ledger, struct ledger_call *call, uint64_t id, unsign
 /* 0 and row, or -ENOENT. */
 void ledger_get(Ledger *ledger, struct ledger_call *call, uint64_t id);
 
-/* 0 and rows, count; number: the cursor for the next page, 0 when there is none. */
+/* 0 and rows, count; number: the cursor for the next page, 0 when there is none. A row that makes no
+ * sense is left out. */
 void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter);
 
 /*

@@ -141,6 +141,8 @@ int list_page(sqlite3 *database, const struct ledger_filter *filter, struct ledg
 			break;
 		}
 		r = statement_row(statement, &rows[count]);
+		if (r == -EBADMSG)
+			continue; /* it makes no sense, and must not hide the others */
 		if (r < 0)
 			break;
 		count++;

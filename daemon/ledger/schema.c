@@ -27,6 +27,8 @@
 #include <sqlite3.h>
 #include <string.h>
 
+#include "base/fault_point.h"
+
 static const char *const migrations[] = {
 	"PRAGMA application_id=" SCHEMA_APPLICATION_ID ";"
 	"CREATE TABLE trials ("
@@ -80,12 +82,12 @@ static const char *const migrations[] = {
 #define SCHEMA_VERSION ((int)ARRAY_SIZE(migrations))
 
 /*
- * The check at start reads the whole file. Up to this size that takes a moment; a ledger of two
- * gigabytes took from two seconds to forty, in which nothing else would be looked after. Of a
- * larger one the start reads what it needs, and damage elsewhere is met when it is read: -EUCLEAN
- * for the calls that meet it, and for no other.
+ * The check reads the whole file: some 2 milliseconds for each megabyte that is cached. Up to this
+ * size it is made before anything else. A larger ledger is served at once and checked meanwhile by a
+ * thread of its own (check.c): a ledger of two gigabytes took from two seconds to forty, in which no
+ * Trial would be looked after.
  */
-#define CHECKED_BYTES_MAX (256ll << 20)
+#define CHECKED_BYTES_MAX (64ll << 20)
 
 /* How long SQLite waits when another program, someone's sqlite3 shell, holds the database. */
 #define BUSY_MILLISECONDS 5000
@@ -124,34 +126,17 @@ int schema_errno(struct sqlite3 *database, int code)
 	}
 }
 
-static int fault_damaged(struct fault *fault, const char *path, const char *what)
-{
-	fault_set(fault, ERROR_unavailable, "%s: the ledger is damaged: %s", path, what);
-	return fault_hint(
-		fault,
-		"Nothing was changed. Move it aside, together with its -wal and -shm, and "
-		"start again with an empty ledger: mv %s %s.damaged",
-		path, path);
-}
-
-int schema_fault(struct fault *fault, int error, const char *path)
-{
-	if (error == -ENOMEM)
-		return error;
-	if (error == -EUCLEAN)
-		return fault_damaged(fault, path, "what it needs at start cannot be read");
-	return fault_set(fault, ERROR_unavailable, "%s: %s", path, strerror(-error));
-}
-
-static int fault_sqlite(struct fault *fault, sqlite3 *database, int code, const char *path)
+/* -EUCLEAN for damage, with what fills the caller's text; else as of schema.h. */
+static int refuse(sqlite3 *database, int code, const char *path, char what[DAMAGE_BYTES],
+		  struct fault *ret_fault)
 {
 	int error = schema_errno(database, code);
 
 	if (error == -EUCLEAN)
-		return fault_damaged(fault, path, sqlite3_errmsg(database));
-	if (error == -ENOMEM)
+		snprintf(what, DAMAGE_BYTES, "%s", sqlite3_errmsg(database));
+	if (error == -EUCLEAN || error == -ENOMEM)
 		return error;
-	return fault_set(fault, ERROR_unavailable, "%s: %s", path, sqlite3_errmsg(database));
+	return fault_set(ret_fault, ERROR_unavailable, "%s: %s", path, sqlite3_errmsg(database));
 }
 
 /* The first column of the first row: its number, and its text when ret_text (to be freed). */
@@ -182,7 +167,7 @@ static int query_one(sqlite3 *database, const char *sql, sqlite3_int64 *ret_numb
 }
 
 static int check_version(sqlite3 *database, const char *path, int *ret_version,
-			 struct fault *ret_fault)
+			 char what[DAMAGE_BYTES], struct fault *ret_fault)
 {
 	sqlite3_int64 version = 0, tables = 0, application = 0;
 	int code;
@@ -193,7 +178,7 @@ static int check_version(sqlite3 *database, const char *path, int *ret_version,
 	if (code == SQLITE_OK)
 		code = query_one(database, "SELECT count(*) FROM sqlite_schema", &tables, NULL);
 	if (code != SQLITE_OK)
-		return fault_sqlite(ret_fault, database, code, path);
+		return refuse(database, code, path, what, ret_fault);
 	if (tables > 0 && (version <= 0 || application != atoll(SCHEMA_APPLICATION_ID))) {
 		fault_set(ret_fault, ERROR_unavailable,
 			  "%s: a database, but not a ledger of trialsd", path);
@@ -214,9 +199,38 @@ static int check_version(sqlite3 *database, const char *path, int *ret_version,
 	return 0;
 }
 
-static int check_whole(sqlite3 *database, const char *path, struct fault *ret_fault)
+/* The first thing that is wrong, in what; "" when there is nothing. */
+static int integrity_code(sqlite3 *database, char what[DAMAGE_BYTES])
 {
 	_cleanup_free_ char *text = NULL;
+	sqlite3_int64 number = 0;
+	int code;
+
+	what[0] = '\0';
+	code = query_one(database, "PRAGMA integrity_check(1)", &number, &text);
+	if (code == SQLITE_OK && (!text || strcmp(text, "ok") != 0))
+		snprintf(what, DAMAGE_BYTES, "%s", text ? text : "no answer to integrity_check");
+	/* It says so over several lines. */
+	for (char *at = what; *at; at++)
+		if (*at == '\n')
+			*at = ' ';
+	return code;
+}
+
+int schema_integrity(struct sqlite3 *database, char what[DAMAGE_BYTES])
+{
+	int code = integrity_code(database, what);
+
+	if (code == SQLITE_OK)
+		return what[0] ? -EUCLEAN : 0;
+	if (schema_errno(database, code) == -EUCLEAN)
+		snprintf(what, DAMAGE_BYTES, "%s", sqlite3_errmsg(database));
+	return schema_errno(database, code);
+}
+
+static int check_whole(sqlite3 *database, const char *path, bool *ret_large,
+		       char what[DAMAGE_BYTES], struct fault *ret_fault)
+{
 	sqlite3_int64 number = 0;
 	int code;
 
@@ -224,18 +238,18 @@ static int check_whole(sqlite3 *database, const char *path, struct fault *ret_fa
 			 "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
 			 &number, NULL);
 	if (code != SQLITE_OK)
-		return fault_sqlite(ret_fault, database, code, path);
-	if (number > CHECKED_BYTES_MAX)
+		return refuse(database, code, path, what, ret_fault);
+	*ret_large = number > CHECKED_BYTES_MAX;
+	if (*ret_large)
 		return 0;
-	code = query_one(database, "PRAGMA quick_check(1)", &number, &text);
+	code = integrity_code(database, what);
 	if (code != SQLITE_OK)
-		return fault_sqlite(ret_fault, database, code, path);
-	if (!text || strcmp(text, "ok") != 0)
-		return fault_damaged(ret_fault, path, text ? text : "no answer to quick_check");
-	return 0;
+		return refuse(database, code, path, what, ret_fault);
+	return what[0] ? -EUCLEAN : 0;
 }
 
-static int set_modes(sqlite3 *database, const char *path, struct fault *ret_fault)
+static int set_modes(sqlite3 *database, const char *path, char what[DAMAGE_BYTES],
+		     struct fault *ret_fault)
 {
 	_cleanup_free_ char *mode = NULL;
 	sqlite3_int64 number;
@@ -243,7 +257,7 @@ static int set_modes(sqlite3 *database, const char *path, struct fault *ret_faul
 
 	code = query_one(database, "PRAGMA journal_mode=WAL", &number, &mode);
 	if (code != SQLITE_OK)
-		return fault_sqlite(ret_fault, database, code, path);
+		return refuse(database, code, path, what, ret_fault);
 	if (!mode || strcmp(mode, "wal") != 0)
 		return fault_set(
 			ret_fault, ERROR_unavailable,
@@ -257,47 +271,59 @@ static int set_modes(sqlite3 *database, const char *path, struct fault *ret_faul
 			    "PRAGMA journal_size_limit=16777216;",
 			    NULL, NULL, NULL);
 	if (code != SQLITE_OK)
-		return fault_sqlite(ret_fault, database, code, path);
+		return refuse(database, code, path, what, ret_fault);
 	return 0;
 }
 
-static int migrate(sqlite3 *database, const char *path, int version, struct fault *ret_fault)
+/* Each step in a transaction of its own: a crash leaves the version before it, whole. */
+static int migrate(sqlite3 *database, int version)
 {
 	char sql[64];
-	int code;
+	int code = SQLITE_OK;
 
-	for (; version < SCHEMA_VERSION; version++) {
+	for (; code == SQLITE_OK && version < SCHEMA_VERSION; version++) {
 		snprintf(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", version + 1);
 		code = sqlite3_exec(database, "BEGIN IMMEDIATE", NULL, NULL, NULL);
 		if (code == SQLITE_OK)
 			code = sqlite3_exec(database, migrations[version], NULL, NULL, NULL);
+		FAULT_POINT(migrate_step);
 		if (code == SQLITE_OK)
 			code = sqlite3_exec(database, sql, NULL, NULL, NULL);
-		if (code != SQLITE_OK) {
-			int r = fault_sqlite(ret_fault, database, code, path);
-
-			if (!sqlite3_get_autocommit(database))
-				sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
-			return r;
-		}
 	}
-	return 0;
+	return code;
 }
 
-int schema_prepare(struct sqlite3 *database, const char *path, struct fault *ret_fault)
+int schema_version(void)
+{
+	return SCHEMA_VERSION;
+}
+
+int schema_create(struct sqlite3 *database)
+{
+	int code = migrate(database, 0);
+
+	return code == SQLITE_OK ? 0 : schema_errno(database, code);
+}
+
+int schema_prepare(struct sqlite3 *database, const char *path, bool *ret_large,
+		   char what[DAMAGE_BYTES], struct fault *ret_fault)
 {
 	int version = 0;
-	int r;
+	int code, r;
 
 	sqlite3_busy_timeout(database, BUSY_MILLISECONDS);
-	r = check_version(database, path, &version, ret_fault);
+	r = check_version(database, path, &version, what, ret_fault);
+	if (r == 0)
+		r = check_whole(database, path, ret_large, what, ret_fault);
+	if (r == 0)
+		r = set_modes(database, path, what, ret_fault);
 	if (r != 0)
 		return r;
-	r = check_whole(database, path, ret_fault);
-	if (r != 0)
-		return r;
-	r = set_modes(database, path, ret_fault);
-	if (r != 0)
-		return r;
-	return migrate(database, path, version, ret_fault);
+	code = migrate(database, version);
+	if (code == SQLITE_OK)
+		return 0;
+	r = refuse(database, code, path, what, ret_fault);
+	if (!sqlite3_get_autocommit(database))
+		sqlite3_exec(database, "ROLLBACK", NULL, NULL, NULL);
+	return r;
 }

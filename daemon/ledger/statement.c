@@ -29,7 +29,7 @@ int statement_run(sqlite3_stmt *statement)
 {
 	int r = statement_step(statement);
 
-	return r > 0 ? -EUCLEAN : r;
+	return r > 0 ? -EBADMSG : r;
 }
 
 int statement_number(sqlite3 *database, const char *text, uint64_t *ret_number)
@@ -108,7 +108,7 @@ int statement_word(sqlite3_stmt *statement, int at, int (*from_name)(const char 
 	if (!word)
 		return 0;
 	*ret_value = from_name(word);
-	return *ret_value < 0 ? -EUCLEAN : 0;
+	return *ret_value < 0 ? -EBADMSG : 0;
 }
 
 int statement_row(sqlite3_stmt *statement, struct ledger_row **ret_row)

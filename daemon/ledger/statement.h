@@ -28,7 +28,7 @@ void statement_bind_blob(sqlite3_stmt *statement, int at, struct blob blob);
 void statement_bind_number(sqlite3_stmt *statement, int at, uint64_t number);
 void statement_bind_time(sqlite3_stmt *statement, int at, uint64_t time);
 
-/* The value of a word, -1 for NULL. A word that is unknown here is damage: -EUCLEAN. */
+/* The value of a word, -1 for NULL. A word that is unknown here makes no sense: -EBADMSG. */
 int statement_word(sqlite3_stmt *statement, int at, int (*from_name)(const char *name),
 		   int *ret_value);
 /* Of a statement on `trials t` that begins with ROW_COLUMNS. */

@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 
 #include "events.h"
+#include "files.h"
 #include "list.h"
 #include "prune.h"
 #include "schema.h"
@@ -71,6 +72,9 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
 struct Store {
 	sqlite3 *database;
 	sqlite3_stmt *statements[STATEMENT_COUNT];
+	struct files_place place;
+	bool large;	      /* not yet checked as a whole */
+	bool writing;	      /* in the transaction that runs */
 	uint64_t last_id;     /* at start */
 	uint64_t ended;	      /* as committed */
 	int64_t ended_change; /* by the transaction that runs */
@@ -78,6 +82,7 @@ struct Store {
 
 int store_begin(Store *store, bool writes)
 {
+	store->writing = writes;
 	return statement_run(
 		store->statements[writes ? STATEMENT_BEGIN_IMMEDIATE : STATEMENT_BEGIN]);
 }
@@ -98,10 +103,17 @@ static void overwrite_commit(Store *store)
 		statement_run(store->statements[STATEMENT_ROLLBACK]);
 }
 
+/*
+ * What is written to a file that is no longer at its path is lost with the process. So it is looked
+ * for before a commit, that nothing be written in vain, and once more after it, that nothing be
+ * called durable that went to a file which was taken away meanwhile.
+ */
 int store_commit(Store *store)
 {
-	int r;
+	int r = store->writing ? files_place_check(&store->place) : 0;
 
+	if (r < 0)
+		return r;
 	r = statement_run(store->statements[STATEMENT_COMMIT]);
 	if (r < 0) {
 		store_rollback(store);
@@ -110,7 +122,7 @@ int store_commit(Store *store)
 	}
 	store->ended += (uint64_t)store->ended_change;
 	store->ended_change = 0;
-	return 0;
+	return store->writing ? files_place_check(&store->place) : 0;
 }
 
 /* SQLite itself rolls back after some errors; then there is nothing left to do. */
@@ -432,6 +444,21 @@ uint64_t store_last_id(const Store *store)
 	return store->last_id;
 }
 
+const struct files_place *store_place(const Store *store)
+{
+	return &store->place;
+}
+
+bool store_is_large(const Store *store)
+{
+	return store->large;
+}
+
+struct sqlite3 *store_database(Store *store)
+{
+	return store->database;
+}
+
 /* The file itself, private from its first moment; SQLite gives its companions the same mode. */
 static int create_file(const char *state_folder, const char *path, struct fault *ret_fault)
 {
@@ -478,7 +505,28 @@ static int prepare_all(Store *store)
 				&store->last_id);
 }
 
-int store_open(Store **ret_store, const char *state_folder, struct fault *ret_fault)
+/* Its log is made by the first transaction, at the latest. */
+static int store_prepare(Store *store, const char *path, char what[DAMAGE_BYTES])
+{
+	int r = prepare_all(store);
+
+	if (r == -EUCLEAN)
+		snprintf(what, DAMAGE_BYTES, "%s", sqlite3_errmsg(store->database));
+	return r < 0 ? r : files_place_init(&store->place, path);
+}
+
+/* One that SQLite made when it looked, and removes again. */
+static bool log_is_empty(const char *path)
+{
+	char name[PATH_BYTES_MAX + 8];
+	struct stat st;
+
+	return snprintf(name, sizeof(name), "%s-wal", path) < (int)sizeof(name) &&
+	       stat(name, &st) == 0 && st.st_size == 0;
+}
+
+int store_open(Store **ret_store, const char *state_folder, char what[DAMAGE_BYTES],
+	       struct fault *ret_fault)
 {
 	_cleanup_free_ char *path = NULL;
 	Store *store;
@@ -497,15 +545,19 @@ int store_open(Store **ret_store, const char *state_folder, struct fault *ret_fa
 	r = sqlite3_open_v2(path, &store->database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE,
 			    NULL);
 	if (r == SQLITE_OK) {
-		r = schema_prepare(store->database, path, ret_fault);
+		/* What is refused is left as it was found, its log included. */
+		sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+		r = schema_prepare(store->database, path, &store->large, what, ret_fault);
 		if (r == 0)
-			r = prepare_all(store);
-		if (r < 0)
-			r = schema_fault(ret_fault, r, path);
+			r = store_prepare(store, path, what);
+		if (r < 0 && r != -EUCLEAN && r != -ENOMEM)
+			r = fault_set(ret_fault, ERROR_unavailable, "%s: %s", path, strerror(-r));
 	} else {
 		r = fault_set(ret_fault, ERROR_unavailable, "%s: %s", path,
 			      store->database ? sqlite3_errmsg(store->database) : "out of memory");
 	}
+	if (store->database && (r == 0 || log_is_empty(path)))
+		sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
 	if (r != 0) {
 		store_free(store);
 		return r;
@@ -520,7 +572,11 @@ Store *store_free(Store *store)
 		return NULL;
 	for (size_t i = 0; i < STATEMENT_COUNT; i++)
 		sqlite3_finalize(store->statements[i]);
+	/* SQLite would remove a log by its name, whosever it is now. */
+	if (store->place.path && files_place_check(&store->place) < 0)
+		sqlite3_db_config(store->database, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_close(store->database);
+	files_place_done(&store->place);
 	free(store);
 	return NULL;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "damage.h"
 #include "ledger.h"
+
+struct files_place;
+struct sqlite3;
 
 /*
  * The ledger as statements, without threads or queues. One thread at a time.
@@ -12,7 +16,12 @@
  */
 typedef struct Store Store;
 
-int store_open(Store **ret_store, const char *state_folder, struct fault *ret_fault);
+/*
+ * Opens, or makes, the ledger in this folder as it is. 0; FAULT; -EUCLEAN: it is damaged, and what
+ * says how that shows; -ENOMEM.
+ */
+int store_open(Store **ret_store, const char *state_folder, char what[DAMAGE_BYTES],
+	       struct fault *ret_fault);
 Store *store_free(Store *store);
 
 int store_begin(Store *store, bool writes);
@@ -50,6 +59,12 @@ int store_prune_events(Store *store, uint64_t after, uint64_t *ret_number);
 uint64_t store_ended(const Store *store);
 /* The largest id that had ever been committed when the store was opened. */
 uint64_t store_last_id(const Store *store);
+
+/* Where its files are; it and what it says do not change. */
+const struct files_place *store_place(const Store *store);
+/* It was too large to be read as a whole when it was opened. */
+bool store_is_large(const Store *store);
+struct sqlite3 *store_database(Store *store);
 
 int store_each_unended(Store *store, int (*each)(const struct ledger_row *row, void *context),
 		       void *context);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The writer thread. It takes all that waits, runs it in one transaction, commits once, and only
- * then hands the answers back: the calls that arrive during one commit share the next. Nothing is
- * timed and nothing spins; the thread sleeps on a condition until there is work, and the loop is
- * woken once for each transaction.
+ * then hands the answers back: the calls that arrive during one commit share the next. Nothing
+ * spins; the thread sleeps on a condition until there is work, and the loop is woken once for each
+ * transaction. One thing is timed: calls that are patient, and nothing else, wait a moment for the
+ * next one.
  *
  * A transaction is bounded in calls, so that a burst neither delays its first answers until its
  * last call nor makes a write-ahead log without bound.
@@ -14,12 +15,17 @@
  * the whole transaction. If it was the storage, each change in it gets the error; the reads, which
  * owe nothing to them, are run again by themselves. If it was something about one call (a damaged
  * row, want of memory), each is run again by itself, so that only that one fails.
+ *
+ * When SQLite finds the file itself damaged nothing is written to it any more: what it still says of
+ * other Trials may be read, until the next start sets it aside.
  */
 #include "writer.h"
 
 #include "events.h"
 
 #define TRANSACTION_CALLS_MAX 1024
+/* A Trial of no more than this has its start and its end in one transaction. */
+#define PATIENCE_NANOSECONDS 10000000u
 
 void work_queue_init(struct work_queue *queue)
 {
@@ -135,10 +141,13 @@ struct ledger_work *ledger_work_free(struct ledger_work *work)
 	return NULL;
 }
 
-static int run_transaction(Store *store, struct ledger_work *first, bool writes)
+static int run_transaction(struct writer *writer, struct ledger_work *first, bool writes)
 {
+	Store *store = writer->store;
 	int r;
 
+	if (writes && atomic_load(&writer->damaged))
+		return -EUCLEAN;
 	r = store_begin(store, writes);
 	for (struct ledger_work *work = first; work && r == 0; work = work->next)
 		r = run_work(store, work);
@@ -146,22 +155,25 @@ static int run_transaction(Store *store, struct ledger_work *first, bool writes)
 		r = store_commit(store);
 	if (r != 0)
 		store_rollback(store);
+	if (r == -EUCLEAN)
+		atomic_store(&writer->damaged, true);
 	return r;
 }
 
 /* Whether an error is about the storage as a whole, so that the next call would meet it too. */
 static bool storage_failed(int error)
 {
-	return error == -ENOSPC || error == -EIO || error == -EROFS || error == -EBUSY;
+	return error == -ENOSPC || error == -EIO || error == -EROFS || error == -EBUSY ||
+	       error == -ENOLINK;
 }
 
-static void run_alone(Store *store, struct ledger_work *work)
+static void run_alone(struct writer *writer, struct ledger_work *work)
 {
 	struct ledger_work *next = work->next;
 	int r;
 
 	work->next = NULL;
-	r = run_transaction(store, work, work_writes(work));
+	r = run_transaction(writer, work, work_writes(work));
 	work->next = next;
 	if (r != 0) {
 		forget_answer(work);
@@ -169,14 +181,14 @@ static void run_alone(Store *store, struct ledger_work *work)
 	}
 }
 
-static void run_batch(Store *store, struct work_queue *batch)
+static void run_batch(struct writer *writer, struct work_queue *batch)
 {
 	bool writes = false;
 	int r;
 
 	for (struct ledger_work *work = batch->first; work; work = work->next)
 		writes |= work_writes(work);
-	r = run_transaction(store, batch->first, writes);
+	r = run_transaction(writer, batch->first, writes);
 	if (r == 0)
 		return;
 	for (struct ledger_work *work = batch->first; work; work = work->next) {
@@ -184,8 +196,33 @@ static void run_batch(Store *store, struct work_queue *batch)
 		if (work_writes(work) && storage_failed(r))
 			work->result = r;
 		else
-			run_alone(store, work);
+			run_alone(writer, work);
 	}
+}
+
+static bool work_patient(const struct ledger_work *work)
+{
+	return (work->type == WORK_INSERT && work->trial.patient) ||
+	       (work->type == WORK_CHANGE && work->change.patient);
+}
+
+/* Until what waits should be taken; with the mutex. */
+static void await_work(struct writer *writer)
+{
+	while (writer->held || (!writer->waiting.first && !writer->stopping))
+		uv_cond_wait(&writer->wake, &writer->mutex);
+	while (writer->held || (!writer->urgent && !writer->stopping)) {
+		uint64_t now = uv_hrtime();
+
+		if (writer->held)
+			uv_cond_wait(&writer->wake, &writer->mutex);
+		else if (now >= writer->patient)
+			break;
+		else
+			uv_cond_timedwait(&writer->wake, &writer->mutex, writer->patient - now);
+	}
+	writer->urgent = false;
+	writer->patient = 0;
 }
 
 /* Hands batch's answers to the loop and waits until there is something to do. */
@@ -197,8 +234,8 @@ static bool next_batch(struct writer *writer, struct work_queue *taken, struct w
 		uv_async_send(writer->answered);
 	}
 	writer->busy = taken->first != NULL;
-	while (!taken->first && (writer->held || (!writer->waiting.first && !writer->stopping)))
-		uv_cond_wait(&writer->wake, &writer->mutex);
+	if (!taken->first)
+		await_work(writer);
 	work_queue_move(taken, &writer->waiting);
 	writer->busy = taken->first != NULL;
 	uv_mutex_unlock(&writer->mutex);
@@ -214,7 +251,7 @@ static void writer_thread(void *context)
 	work_queue_init(&taken);
 	work_queue_init(&batch);
 	while (next_batch(writer, &taken, &batch))
-		run_batch(writer->store, &batch);
+		run_batch(writer, &batch);
 	writer->store = store_free(writer->store);
 	/* Sent under the mutex: the loop, once it sees `stopped`, may close the handle. */
 	uv_mutex_lock(&writer->mutex);
@@ -252,6 +289,10 @@ void writer_submit(struct writer *writer, struct ledger_work *work)
 {
 	uv_mutex_lock(&writer->mutex);
 	work_queue_push(&writer->waiting, work);
+	if (!work_patient(work))
+		writer->urgent = true;
+	else if (!writer->patient)
+		writer->patient = uv_hrtime() + PATIENCE_NANOSECONDS;
 	uv_cond_signal(&writer->wake);
 	uv_mutex_unlock(&writer->mutex);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include <stdatomic.h>
+
 #include "store.h"
 
 /* One call, copied: it and all that it points to are one allocation. */
@@ -71,10 +73,13 @@ struct writer {
 	uv_cond_t wake;
 	struct work_queue waiting;
 	struct work_queue answers;
-	bool busy; /* between taking work and answering it */
+	bool urgent;	  /* something that waits is not patient */
+	uint64_t patient; /* until when the rest is, uv_hrtime; 0: nothing waits */
+	bool busy;	  /* between taking work and answering it */
 	bool held;
 	bool stopping;
-	bool stopped; /* store is gone; the thread can be joined */
+	bool stopped;	     /* store is gone; the thread can be joined */
+	atomic_bool damaged; /* the file: nothing is written any more */
 };
 
 /* Takes the store. */

@@ -221,7 +221,7 @@ START_TEST(a_failed_commit_leaves_nothing)
 	ck_assert_uint_eq(count_ended(), 1);
 	close_ledger();
 	ck_assert_str_eq(query("SELECT id, state FROM trials"), "1 ended, 2 queued");
-	strcat(folder, "/crash");
+	memcpy(folder + strlen(folder), "/crash", sizeof("/crash"));
 	ck_assert_str_eq(query("SELECT id, state FROM trials"), "1 queued");
 	*strrchr(folder, '/') = '\0';
 }

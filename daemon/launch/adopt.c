@@ -12,7 +12,8 @@
 #include "launch/attempt.h"
 
 int launch_adopt(Launch **ret_launch, Launcher *launcher, uint64_t id, const char *uuid,
-		 const char *unit, const struct launch_watch *watch, void *context)
+		 const char *unit, double wall_seconds, const struct launch_watch *watch,
+		 void *context)
 {
 	int channel, pidfd = -1, r;
 	Launch *launch;
@@ -23,7 +24,7 @@ int launch_adopt(Launch **ret_launch, Launcher *launcher, uint64_t id, const cha
 	r = attach_peer(channel, &pidfd);
 	if (r == 0)
 		r = launch_make(&launch, launcher, id, uuid, unit, watch, context);
-	if (r < 0) {
+	if (r != 0) {
 		fd_close(pidfd);
 		close(channel);
 		return r;
@@ -42,6 +43,7 @@ int launch_adopt(Launch **ret_launch, Launcher *launcher, uint64_t id, const cha
 		launch_leave(launch);
 		return r;
 	}
+	overdue_adopted(launch, wall_seconds);
 	*ret_launch = launch;
 	return 0;
 }

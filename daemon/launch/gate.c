@@ -38,6 +38,8 @@ static int plan_memfd(const struct keeper_plan *plan, int *ret_fd)
 	r = message_encode(&packer, &keeper_plan_type, plan);
 	if (r == 0)
 		r = channel_memfd("trial-plan", buffer.data, buffer.size, ret_fd);
+	if (buffer.data)
+		explicit_bzero(buffer.data, buffer.size); /* a key may be in it */
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }
@@ -59,7 +61,7 @@ static int reopen(int fd, int *ret_fd)
 	return 0;
 }
 
-static int launch_open_gate(Launch *launch, const char *cgroup)
+int launch_open_gate(Launch *launch, const char *cgroup)
 {
 	const Launcher *launcher = launch->launcher;
 	int descriptors[CHANNEL_DESCRIPTORS_MAX];
@@ -98,6 +100,7 @@ static int launch_open_gate(Launch *launch, const char *cgroup)
 	if (r < 0)
 		return r;
 	launch->started = true;
+	overdue_begun(launch);
 	FAULT_POINT(launch_gate);
 	/* The keeper has its own now. The folder stays open here to read the record from; it is
 	 * the same open file description, so the lock is the keeper's and ours until both close. */
@@ -106,13 +109,13 @@ static int launch_open_gate(Launch *launch, const char *cgroup)
 }
 
 /* Our unreaped child's own view of its cgroup, which must end in the unit's name. */
-static int keeper_cgroup(pid_t pid, const char *unit, char *buffer, size_t size)
+int launch_keeper_cgroup(const Launch *launch, char *buffer, size_t size)
 {
 	char path[64], *line, *end, *name;
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)launch->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
@@ -129,7 +132,7 @@ static int keeper_cgroup(pid_t pid, const char *unit, char *buffer, size_t size)
 	if (end)
 		*end = '\0';
 	name = strrchr(line, '/');
-	if (!name || strcmp(name + 1, unit) != 0)
+	if (!name || strcmp(name + 1, launch->unit) != 0)
 		return -ESRCH;
 	memmove(buffer, line, strlen(line) + 1);
 	return 0;
@@ -152,16 +155,19 @@ static void on_scope_started(struct scope_start *start)
 	int r = start->result;
 
 	launch->scope_pending = false;
-	if (launch->ended || launch->early) {
+	if (launch->ended || launch->early || launch->waits) {
 		fault_done(&start->fault);
+		if (launch->waits)
+			spare_scoped(launch, r);
 		return;
 	}
+	launch->again = launch->spare;
 	if (r == FAULT) {
 		fault_move(&launch->fault, &start->fault);
 		launch_fail(launch);
 		return;
 	}
-	r = keeper_cgroup(launch->pid, launch->unit, cgroup, sizeof(cgroup));
+	r = launch_keeper_cgroup(launch, cgroup, sizeof(cgroup));
 	if (r == 0)
 		r = launch_open_gate(launch, cgroup);
 	launch->passing = will_pass(r) ? r : 0;
@@ -214,7 +220,7 @@ static int keeper_spawn(Launch *launch, int channel)
 	return -r;
 }
 
-static int launch_spawn(Launch *launch)
+int launch_spawn(Launch *launch)
 {
 	_cleanup_close_ int theirs = -1;
 	int pair[2], pidfd, r;
@@ -247,7 +253,7 @@ static bool folder_is_fresh(int folder_fd)
 	return true;
 }
 
-static int launch_prepare_folder(Launch *launch)
+static int launch_prepare_folder(Launch *launch, bool no_prompt)
 {
 	int r = launch_folder(launch->launcher->trials_fd, launch->id, true, &launch->folder_fd);
 
@@ -259,11 +265,36 @@ static int launch_prepare_folder(Launch *launch)
 		return fault_void(&launch->fault, CAUSE_sandbox_unavailable,
 				  "the folder of Trial %llu holds another's output or record",
 				  (unsigned long long)launch->id);
+	if (no_prompt)
+		return 0;
 	launch->stdin_fd = openat(launch->folder_fd, "prompt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	return launch->stdin_fd < 0 && errno != ENOENT ? -errno : 0;
 }
 
-static int launch_go(Launch *launch)
+void launch_scope(Launch *launch)
+{
+	const struct scope_request scope = {
+		.unit = launch->unit,
+		.description = launch->unit,
+		.pid = launch->pid,
+	};
+
+	launch->scope_pending = true;
+	launch->scope.done = on_scope_started;
+	scope_start(launch->launcher->scopes, &launch->scope, &scope);
+}
+
+/* Its scope may still be on its way: then the gate is opened when that is there. */
+static int launch_spare(Launch *launch)
+{
+	FAULT_POINT(spare_taken);
+	launch->again = true;
+	if (launch->gone)
+		return -ESRCH;
+	return launch->scope_pending ? 0 : launch_open_gate(launch, launch->cgroup);
+}
+
+static int launch_go(Launch *launch, bool no_prompt)
 {
 	Launcher *launcher = launch->launcher;
 	int r;
@@ -275,34 +306,36 @@ static int launch_go(Launch *launch)
 			fault_hint(&launch->fault, "%s", launcher->unavailable.hint);
 		return FAULT;
 	}
-	r = launch_prepare_folder(launch);
-	if (r == 0)
-		r = launch_spawn(launch);
+	r = launch_prepare_folder(launch, no_prompt);
+	if (r)
+		return r;
+	if (launch->spare)
+		return launch_spare(launch);
+	r = launch_spawn(launch);
 	FAULT_POINT(launch_spawned);
-	if (r == 0 && launcher->scopes) {
-		struct scope_request scope = {
-			.unit = launch->unit,
-			.description = launch->unit,
-			.pid = launch->pid,
-		};
-
-		launch->scope_pending = true;
-		launch->scope.done = on_scope_started;
-		scope_start(launcher->scopes, &launch->scope, &scope);
-	} else if (r == 0) {
-		r = launch_open_gate(launch, NULL);
-	}
-	return r;
+	if (r < 0)
+		return r;
+	if (!launcher->scopes)
+		return launch_open_gate(launch, NULL);
+	launch_scope(launch);
+	return 0;
 }
 
 int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_order *order,
 	       const struct launch_watch *watch, void *context)
 {
-	Launch *launch;
-	int r = launch_make(&launch, launcher, order->id, order->uuid, order->unit, watch, context);
+	Launch *launch = order->spare;
+	int r = 0;
 
+	if (!launch)
+		r = launch_make(&launch, launcher, order->id, order->uuid, order->unit, watch,
+				context);
 	if (r < 0)
 		return r;
+	launch->waits = false;
+	launch->id = order->id;
+	launch->watch = watch;
+	launch->context = context;
 	launch->greeted = true; /* it is our own child */
 	launch->plan = order->plan;
 	launch->plan.version = CHANNEL_VERSION;
@@ -313,7 +346,7 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 	launch->plan.has.uuid = launch->plan.has.backend = true;
 	launch->descriptors = order->descriptors;
 	*ret_launch = launch;
-	r = launch_go(launch);
+	r = launch_go(launch, order->no_prompt);
 	launch->passing = will_pass(r) ? r : 0;
 	if (r < 0)
 		fault_void(&launch->fault, CAUSE_sandbox_unavailable,

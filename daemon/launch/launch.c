@@ -24,7 +24,8 @@
 #define KEEPER_LEAVE_MILLISECONDS 5000
 /* How often a sandbox without a keeper is looked at; it ends itself within milliseconds. */
 #define EMPTY_POLL_MILLISECONDS 10
-#define EMPTY_LOOKS 100 /* then its pid 1 is ended from here */
+#define EMPTY_LOOKS 100 /* then it is ended from here, and looked at once a second */
+#define EMPTY_LATER_MILLISECONDS 1000
 
 /* The end. */
 
@@ -40,7 +41,9 @@ static void on_handle_closed(uv_handle_t *handle)
 	fd_close(launch->init_pidfd);
 	fd_close(launch->folder_fd);
 	fd_close(launch->stdin_fd);
+	cgroup_free(launch->payload);
 	fault_done(&launch->fault);
+	free(launch->cgroup);
 	free(launch);
 	launcher_put(launcher);
 }
@@ -57,6 +60,7 @@ static void launch_try_free(Launch *launch)
 	if (launch->pidfd >= 0)
 		uv_close((uv_handle_t *)&launch->pidfd_poll, on_handle_closed);
 	uv_close((uv_handle_t *)&launch->timer, on_handle_closed);
+	uv_close((uv_handle_t *)&launch->overdue.timer, on_handle_closed);
 }
 
 static void launch_ended(Launch *launch, const struct outcome_record *record)
@@ -64,6 +68,7 @@ static void launch_ended(Launch *launch, const struct outcome_record *record)
 	if (launch->ended)
 		return;
 	launch->ended = true;
+	overdue_stop(launch);
 	launch->watch->ended(launch->context, record);
 }
 
@@ -84,19 +89,36 @@ static void launch_ended_by_fault(Launch *launch, const struct fault *fault)
 	launch_ended(launch, &record);
 }
 
-/* Neither a message nor a record: nobody saw the end. */
+/* Neither a message nor a record: nobody saw the end. What the kernel counted is left. */
 static void launch_ended_unseen(Launch *launch)
 {
-	struct outcome_record record = {
-		.has = {.outcome = true, .ended_by = true, .ended_at = true, .message = true},
-		.outcome = OUTCOME_lost,
-		.ended_by = ENDER_outside,
-		.message =
-			"the Trial's keeper is gone and left no record: it was killed from outside",
-		.ended_at = now_microseconds(),
+	struct outcome_record record = {.has.ended_at = true, .ended_at = now_microseconds()};
+	struct unseen_facts facts = {
+		.order = launch->overdue.order,
+		.silent = launch->overdue.silent,
 	};
+	struct outcome_decision decision;
 
+	if (launch->payload) {
+		const struct payload_counters *counters = cgroup_counters(launch->payload);
+
+		facts.oom_kills = counters->oom_limit ? counters->oom_kills : 0;
+		facts.task_limit_hits = counters->task_limit_hits;
+		payload_fill(counters, &record);
+	}
+	outcome_decide_unseen(&facts, &decision);
+	outcome_fill(&decision, &record);
 	launch_ended(launch, &record);
+}
+
+/*
+ * Whether a spare keeper was killed before it made anything of its order: its scope was stopped by
+ * hand, say, as the order came. The streams' files come before the sandbox.
+ */
+static bool launch_did_nothing(const Launch *launch)
+{
+	return launch->spare && !launch->running && launch->watch->not_started &&
+	       faccessat(launch->folder_fd, "stdout", F_OK, AT_SYMLINK_NOFOLLOW) < 0;
 }
 
 static void launch_ended_from_folder(Launch *launch)
@@ -113,6 +135,10 @@ static void launch_ended_from_folder(Launch *launch)
 		fault_void(&launch->fault, CAUSE_sandbox_unavailable,
 			   "the keeper ended before the sandbox was started");
 		launch_ended_by_fault(launch, &launch->fault);
+	} else if (launch_did_nothing(launch)) {
+		unlinkat(launch->launcher->keepers_fd, launch->uuid, 0);
+		launch->ended = true;
+		launch->watch->not_started(launch->context, 0);
 	} else {
 		launch_ended_unseen(launch);
 	}
@@ -140,7 +166,7 @@ static void on_fail_timer(uv_timer_t *timer)
 
 	if (launch->canceled)
 		launch_ended(launch, &record);
-	else if (launch->passing)
+	else if ((launch->passing || launch->again) && launch->watch->not_started)
 		launch->watch->not_started(launch->context, launch->passing);
 	else
 		launch_ended_by_fault(launch, &launch->fault);
@@ -170,31 +196,59 @@ static void launch_take_hello(Launch *launch, const struct channel_packet *packe
 		launch->greeted = true;
 }
 
-static void launch_take_packet(Launch *launch, struct channel_packet *packet)
+static void launch_take_running(Launch *launch, const struct channel_packet *packet)
 {
 	struct keeper_running running;
+	struct decode_error error;
+
+	launch->running = true;
+	if (message_decode(packet->message, packet->body, &keeper_running_type,
+			   UNKNOWN_KEYS_IGNORED, &running, &error) < 0)
+		return;
+	/* The keeper that says so is its parent's parent, so the number is its own now. */
+	if (launch->init_pidfd < 0)
+		launch->init_pidfd = (int)syscall(SYS_pidfd_open, running.pid, 0);
+	if (!launch->payload)
+		cgroup_open(&launch->payload, launch->launcher->loop, launch->pidfd, launch->unit);
+	overdue_running(launch, running.has.wall_seconds ? running.wall_seconds : -1);
+	if (!launch->ended)
+		launch->watch->running(launch->context, running.started_at, running.pid);
+}
+
+static void launch_take_ending(Launch *launch, const struct channel_packet *packet)
+{
+	struct keeper_ending ending;
+	struct decode_error error;
+
+	if (message_decode(packet->message, packet->body, &keeper_ending_type, UNKNOWN_KEYS_IGNORED,
+			   &ending, &error) < 0)
+		ending = (struct keeper_ending){0};
+	overdue_ending(launch,
+		       ending.has.ended_by ? outcome_order(ending.ended_by) : END_NOT_ORDERED,
+		       ending.has.grace_seconds ? ending.grace_seconds : 0);
+	launch->watch->ending(launch->context);
+}
+
+static void launch_take_packet(Launch *launch, struct channel_packet *packet)
+{
 	struct outcome_record record;
 	struct decode_error error;
 	int r;
 
 	if (!launch->greeted && packet->verb != CHANNEL_hello)
 		return; /* a keeper that was found has to say whose it is first */
+	if (!launch->started)
+		return; /* there is nothing to tell yet */
 	switch (packet->verb) {
 	case CHANNEL_hello:
 		launch_take_hello(launch, packet);
 		break;
 	case CHANNEL_running:
-		r = message_decode(packet->message, packet->body, &keeper_running_type,
-				   UNKNOWN_KEYS_IGNORED, &running, &error);
-		/* The keeper that says so is its parent's parent, so the number is its own now. */
-		if (r == 0 && launch->init_pidfd < 0)
-			launch->init_pidfd = (int)syscall(SYS_pidfd_open, running.pid, 0);
-		if (r == 0 && !launch->ended)
-			launch->watch->running(launch->context, running.started_at, running.pid);
+		launch_take_running(launch, packet);
 		break;
 	case CHANNEL_ending:
 		if (!launch->ended)
-			launch->watch->ending(launch->context);
+			launch_take_ending(launch, packet);
 		break;
 	case CHANNEL_ended:
 		r = message_decode(packet->message, packet->body, &outcome_record_type,
@@ -205,9 +259,11 @@ static void launch_take_packet(Launch *launch, struct channel_packet *packet)
 			launch_ended_from_folder(launch);
 		break;
 	default:
-		/* Ours to say, not the keeper's. */
+		/* Ours to say, not the keeper's; and pong, which says no more than that it is there. */
 		break;
 	}
+	if (!launch->ended)
+		overdue_heard(launch);
 }
 
 static void on_channel(uv_poll_t *poll, int status, int events)
@@ -229,20 +285,35 @@ static void on_channel(uv_poll_t *poll, int status, int events)
 	}
 	/* End-of-file: the pidfd tells when the keeper is gone, and then the folder is read. */
 	uv_poll_stop(&launch->channel_poll);
+	if (launch->payload && !launch->ended)
+		cgroup_look(launch->payload);
 }
 
 /*
  * The keeper is gone without a word. What it kept may not be: trials-init holds the folder's lock
  * until the sandbox is empty. Our own descriptor is of the same open file, so it is opened anew.
  */
+static bool launch_is_empty(const Launch *launch)
+{
+	return launch_folder_held(launch->folder_fd) != 1 &&
+	       (!launch->payload || cgroup_is_empty(launch->payload));
+}
+
 static void on_empty_timer(uv_timer_t *timer)
 {
 	Launch *launch = timer->data;
 
-	if (launch_folder_held(launch->folder_fd) == 1) {
+	if (!launch_is_empty(launch)) {
+		if (++launch->looks > EMPTY_LOOKS + 1)
+			overdue_tell(launch);
+		if (launch->looks != EMPTY_LOOKS)
+			return;
 		/* It ends its sandbox when its keeper goes, unless it was stopped before. */
-		if (launch->init_pidfd >= 0 && ++launch->looks == EMPTY_LOOKS)
+		if (launch->init_pidfd >= 0)
 			syscall(SYS_pidfd_send_signal, launch->init_pidfd, SIGKILL, NULL, 0);
+		if (launch->payload)
+			cgroup_kill(launch->payload);
+		uv_timer_set_repeat(timer, EMPTY_LATER_MILLISECONDS);
 		return;
 	}
 	uv_timer_stop(timer);
@@ -269,14 +340,20 @@ static void on_pidfd(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
+	/* Before the manager removes it. */
+	if (launch->payload && !launch->ended)
+		cgroup_look(launch->payload);
 	if (waitid(P_PIDFD, (id_t)launch->pidfd, &info, WEXITED | WNOHANG) < 0 && errno == EINTR)
 		return;
 	uv_poll_stop(&launch->pidfd_poll);
 	launch->reaped = true;
+	overdue_stop(launch);
+	if (launch->waits)
+		spare_gone(launch);
 	/* What it said before it went may still be in the channel. */
 	if (!launch->ended && launch->started)
 		on_channel(&launch->channel_poll, 0, 0);
-	if (!launch->ended && !launch->early)
+	if (!launch->ended && !launch->early && !launch->waits)
 		launch_await_empty(launch);
 	launch_try_free(launch);
 }
@@ -340,6 +417,7 @@ int launch_make(Launch **ret_launch, Launcher *launcher, uint64_t id, const char
 	launch->timer.data = launch;
 	launch->handles = 1;
 	launcher->launches++;
+	overdue_init(launch);
 	*ret_launch = launch;
 	return 0;
 }
@@ -364,6 +442,7 @@ void launch_cancel(Launch *launch, double grace_seconds)
 	}
 	FAULT_POINT(cancel_recorded);
 	channel_send(launch->channel, CHANNEL_cancel, &keeper_cancel_type, &cancel, NULL, 0, true);
+	overdue_canceled(launch, grace_seconds);
 }
 
 bool launch_leave(Launch *launch)
@@ -392,6 +471,8 @@ void launch_finish(Launch *launch)
 {
 	launch->finished = true;
 	if (!launch->reaped) {
+		if (launch->waits)
+			launch_close_channel(launch);
 		if (launch->started)
 			channel_send(launch->channel, CHANNEL_taken, NULL, NULL, NULL, 0, true);
 		FAULT_POINT(finish_taken);

@@ -48,6 +48,8 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 void launcher_close(Launcher *launcher, void (*closed)(void *context), void *context);
 
 enum backend launcher_backend(const Launcher *launcher);
+/* That a sandbox is built with now: O_PATH, the launcher's; -1 when there is none. */
+int launcher_bwrap(const Launcher *launcher);
 /* Why the backend is none although auto was asked, or NULL. */
 const char *launcher_backend_reason(const Launcher *launcher);
 /* Why nothing can be launched (message, hint), or NULL when it can. */
@@ -59,6 +61,8 @@ const struct fault *launcher_unavailable(const Launcher *launcher);
  */
 void launcher_set_unavailable(Launcher *launcher, struct fault *fault);
 bool launcher_proved(const Launcher *launcher);
+/* What it was proved by may no longer be so: nothing is launched before that is said again. */
+void launcher_doubt(Launcher *launcher);
 /* Proved, and nothing is unavailable. */
 bool launcher_ready(const Launcher *launcher);
 /* Whether it lacked something at its start, so that launcher_mend is needed before it is ready. */
@@ -76,13 +80,36 @@ int launch_folder(int trials_fd, uint64_t id, bool make, int *ret_fd);
  */
 int launch_folder_held(int folder_fd);
 
+/* The name of a Trial's scope: a printf format for the attempt's uuid. */
+#define LAUNCH_UNIT "trial-%s.scope"
+#define LAUNCH_UNIT_BYTES 64
+
+/*
+ * A spare keeper: one that waits on its gate in a scope of its own, in its control groups, under a
+ * uuid that is the Trial's attempt whose launch takes it. What costs most of a launch on an idle
+ * machine is done before. Only where there are scopes; best effort; one at a time. It is nobody's
+ * Trial: no row, no folder, nothing in RUNTIME/k; whatever ends this process ends it.
+ *
+ * keep: sees to it that there is one, soon (out of the way of what is being answered) or later (out
+ * of the way of a Trial that begins), and that it leaves after so many seconds in which nobody takes
+ * it. take: it, for one launch_order, or for launch_finish; NULL: there is none that can be
+ * used. drop: it goes.
+ */
+void launcher_keep_spare(Launcher *launcher, double seconds, bool soon);
+Launch *launcher_take_spare(Launcher *launcher);
+void launcher_drop_spare(Launcher *launcher);
+const char *launch_uuid(const Launch *launch);
+
 /* What the owner of a launch is told: from the loop, never from within launch_new. */
 struct launch_watch {
 	void (*running)(void *context, uint64_t started_at, uint64_t pid);
 	void (*ending)(void *context);
+	/* The end is overdue although the keeper is at work on it: told once; NULL: not of interest. */
+	void (*stuck)(void *context);
 	/*
 	 * Nothing was started, for want of something that passes (descriptors, processes, memory):
-	 * said instead of `ended`, with why. launch_finish may be called.
+	 * said instead of `ended`, with why. Or, with 0, since a spare keeper was gone: it can be
+	 * launched again at once, without one. launch_finish may be called. NULL: `ended` instead.
 	 */
 	void (*not_started)(void *context, int error);
 	/*
@@ -96,7 +123,9 @@ struct launch_watch {
 struct launch_order {
 	uint64_t id;
 	const char *uuid;
-	const char *unit; /* trial-<uuid>.scope */
+	const char *unit; /* LAUNCH_UNIT of the uuid */
+	Launch *spare;	  /* the keeper to be used, whose uuid this is, or NULL; taken over */
+	bool no_prompt;	  /* the folder's prompt, if there is one, is not its standard input */
 	/*
 	 * What the keeper is to do; version, trial, uuid, backend and cgroup are filled in here.
 	 * What it points to, and the descriptors, are borrowed until `running` or `ended`.
@@ -112,10 +141,12 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 /*
  * A launch of an earlier trialsd, whose keeper lives: found by its uuid in RUNTIME/k. What it has
  * to tell comes through watch as if it had been started here. -ENOENT or -ECONNREFUSED: no keeper
- * listens there (it may be about to).
+ * listens there (it may be about to). wall_seconds, until its wall limit, is for a keeper that does
+ * not say so itself, since it was stopped; negative: not known.
  */
 int launch_adopt(Launch **ret_launch, Launcher *launcher, uint64_t id, const char *uuid,
-		 const char *unit, const struct launch_watch *watch, void *context);
+		 const char *unit, double wall_seconds, const struct launch_watch *watch,
+		 void *context);
 
 /* TERM, grace, the end; negative grace: the plan's. May be said at any time, also again. */
 void launch_cancel(Launch *launch, double grace_seconds);

@@ -92,6 +92,8 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 	launcher->seccomp_fd = options->seccomp_fd;
 	launcher->init_fd = -1;
 	launcher->unavailable = FAULT_INIT;
+	uv_timer_init(launcher->loop, &launcher->spare_timer);
+	launcher->spare_timer.data = launcher;
 	launcher->null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	launcher->keeper = strdup(options->keeper);
 	launcher->proved = !options->unproved;
@@ -114,8 +116,12 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 	return 0;
 }
 
-static void launcher_free(Launcher *launcher)
+static void on_timer_closed(uv_handle_t *handle)
 {
+	Launcher *launcher = handle->data;
+
+	if (launcher->closed)
+		launcher->closed(launcher->context);
 	fd_close(launcher->init_fd);
 	fd_close(launcher->null_fd);
 	free(launcher->keeper);
@@ -128,9 +134,7 @@ static void on_scopes_closed(void *context)
 {
 	Launcher *launcher = context;
 
-	if (launcher->closed)
-		launcher->closed(launcher->context);
-	launcher_free(launcher);
+	uv_close((uv_handle_t *)&launcher->spare_timer, on_timer_closed);
 }
 
 static void launcher_try_close(Launcher *launcher)
@@ -148,6 +152,7 @@ void launcher_close(Launcher *launcher, void (*closed)(void *context), void *con
 	launcher->closing = true;
 	launcher->closed = closed;
 	launcher->context = context;
+	launcher_drop_spare(launcher);
 	launcher_try_close(launcher);
 }
 
@@ -186,9 +191,19 @@ bool launcher_proved(const Launcher *launcher)
 	return launcher->proved;
 }
 
+void launcher_doubt(Launcher *launcher)
+{
+	launcher->proved = false;
+}
+
 bool launcher_ready(const Launcher *launcher)
 {
 	return launcher->proved && !launcher->unavailable.message;
+}
+
+int launcher_bwrap(const Launcher *launcher)
+{
+	return launcher->bwrap_fd;
 }
 
 bool launcher_lacks(const Launcher *launcher)

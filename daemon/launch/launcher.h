@@ -3,7 +3,7 @@
 
 #include "launch/launch.h"
 
-/* Shared by launcher.c and launch.c only. */
+/* Shared by the files of launch/ only. */
 struct Launcher {
 	uv_loop_t *loop;
 	enum backend backend;
@@ -14,12 +14,15 @@ struct Launcher {
 	int bwrap_fd;	/* borrowed */
 	int seccomp_fd; /* borrowed */
 	int null_fd;
-	int trials_fd;	      /* borrowed */
-	int keepers_fd;	      /* borrowed */
-	ScopeManager *scopes; /* NULL for backend none */
-	size_t launches;      /* alive; closing waits for none */
-	bool proved;	      /* launcher_ready may say yes */
-	bool lacks;	      /* something was missing when it was made */
+	int trials_fd;		/* borrowed */
+	int keepers_fd;		/* borrowed */
+	ScopeManager *scopes;	/* NULL for backend none */
+	Launch *spare;		/* a keeper that waits, or NULL */
+	double spare_seconds;	/* for which the next may wait */
+	uv_timer_t spare_timer; /* when it is made */
+	size_t launches;	/* alive; closing waits for none */
+	bool proved;		/* launcher_ready may say yes */
+	bool lacks;		/* something was missing when it was made */
 	bool closing;
 	void (*closed)(void *context);
 	void *context;

@@ -13,7 +13,11 @@
  */
 typedef struct ScopeManager ScopeManager;
 
-/* Connects, at start, bounded by a few seconds. Refused: no user manager to be had, and why. */
+/*
+ * Connects, and waits for that, bounded by a few seconds: at the start. Refused: no user manager to
+ * be had, and why. Later nothing waits here: a connection that was lost is made again for the next
+ * start, beside whatever else the loop has to do.
+ */
 int scope_manager_new(ScopeManager **ret_manager, uv_loop_t *loop, struct fault *ret_fault);
 /* Asynchronous like every uv close: `closed` is called on the loop when nothing is left. */
 void scope_manager_close(ScopeManager *manager, void (*closed)(void *context), void *context);

@@ -8,6 +8,7 @@
  *   hog rest              waits to be killed
  *   hog memory MIB        fills so much memory; exits 3 if that was allowed
  *   hog child MIB         a child does that; exits 0 however the child ended
+ *   hog keep MIB          as child, and then waits to be killed
  *   hog lower MIB         as memory, three times at once, each as unlikely a victim as it can be
  *   hog after FILE MIB    as memory, once there is such a file
  *   hog spin SECONDS      uses a processor for so long (wall time; 0: for ever)
@@ -52,6 +53,12 @@ static int child(const char *mebibytes)
 	return pid < 0 || waitpid(pid, NULL, 0) < 0 ? 5 : 0;
 }
 
+static _Noreturn void rest(void)
+{
+	for (;;)
+		pause();
+}
+
 /* The lowest score the kernel lets it have. */
 static void lower_oom_score(void)
 {
@@ -70,6 +77,7 @@ static void lower_oom_score(void)
 static int lower(const char *mebibytes)
 {
 	lower_oom_score();
+	/* NOLINTNEXTLINE(misc-redundant-expression): four processes. */
 	if (fork() < 0 || fork() < 0)
 		return 5;
 	return memory(mebibytes);
@@ -106,14 +114,15 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 
 	if (strcmp(what, "rest") == 0)
-		for (;;)
-			pause();
+		rest();
 	if (strcmp(what, "storm") == 0)
 		storm();
 	if (argc == 3 && strcmp(what, "memory") == 0)
 		return memory(argv[2]);
 	if (argc == 3 && strcmp(what, "child") == 0)
 		return child(argv[2]);
+	if (argc == 3 && strcmp(what, "keep") == 0 && child(argv[2]) == 0)
+		rest();
 	if (argc == 3 && strcmp(what, "lower") == 0)
 		return lower(argv[2]);
 	if (argc == 3 && strcmp(what, "spin") == 0)

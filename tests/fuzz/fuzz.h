@@ -5,12 +5,42 @@
 #include <stdint.h>
 
 /*
- * The fuzz targets, one for each parser of untrusted bytes: each takes one input, aborts on what
- * must not be, and returns 0. fuzz_NAME.c makes a program of fuzz_NAME for libFuzzer or replay.c;
- * tests/unit/test_corpus.c calls them all.
+ * The fuzz targets, one for each parser of bytes that others made: clients, agents, a trialsd that
+ * was something else, a disk after a crash, other programs of the host. Each takes one input,
+ * aborts on what must not be, and returns 0; what must hold stands at its head.
+ *
+ * target_NAME.c holds fuzz_NAME. The makefile makes a program fuzz_NAME of it, for libFuzzer or
+ * with replay.c; tests/unit/test_corpus.c calls them all, on tests/fuzz/corpus/NAME.
  */
-int fuzz_frame(const uint8_t *data, size_t size);
-int fuzz_message(const uint8_t *data, size_t size);
+#define FUZZ_TARGETS(X)                                                                            \
+	X(bind)                                                                                    \
+	X(cgroup)                                                                                  \
+	X(channel)                                                                                 \
+	X(config)                                                                                  \
+	X(control)                                                                                 \
+	X(credentials)                                                                             \
+	X(frame)                                                                                   \
+	X(gate)                                                                                    \
+	X(git)                                                                                     \
+	X(harness)                                                                                 \
+	X(hold)                                                                                    \
+	X(json)                                                                                    \
+	X(launch)                                                                                  \
+	X(launch_file)                                                                             \
+	X(listeners)                                                                               \
+	X(message)                                                                                 \
+	X(mounts)                                                                                  \
+	X(neutralise)                                                                              \
+	X(plan)                                                                                    \
+	X(quantity)                                                                                \
+	X(record)                                                                                  \
+	X(segments)                                                                                \
+	X(terminal)                                                                                \
+	X(version)                                                                                 \
+	X(view)
 
-/* The name that libFuzzer calls. */
+#define FUZZ_DECLARE_(name) int fuzz_##name(const uint8_t *data, size_t size);
+FUZZ_TARGETS(FUZZ_DECLARE_)
+
+/* The name that libFuzzer calls: in the program fuzz_NAME another name of fuzz_NAME. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

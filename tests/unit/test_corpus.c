@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <check.h>
 #include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,26 +11,41 @@
 #include "sample.h"
 
 /*
- * The wire's fuzz targets on the golden vectors, on what fuzzing once found (tests/fuzz/corpus/),
- * and on mutations of both: tried with every compiler, whether it can fuzz or not.
+ * The fuzz targets, each on its corpus (tests/fuzz/corpus/NAME: what is meant to be tried, and what
+ * fuzzing once found), those of frames on the golden vectors too, and on mutations of all that:
+ * tried with every compiler, whether it can fuzz or not.
  */
 
 #define MUTATIONS 20 /* of each input */
+#define VECTORS "proto/vectors"
 
-static const char *const folders[] = {"proto/vectors", "tests/fuzz/corpus"};
+#define TARGET_(target) {#target, fuzz_##target},
+static const struct target {
+	const char *name;
+	int (*run)(const uint8_t *data, size_t size);
+} targets[] = {FUZZ_TARGETS(TARGET_)};
 
-static void run_targets(const uint8_t *data, size_t size)
+enum { TARGET_COUNT = sizeof(targets) / sizeof(targets[0]) };
+
+/* What is a whole frame, and is tried by these three. */
+static bool takes_frames(const struct target *target)
+{
+	return target->run == fuzz_frame || target->run == fuzz_message ||
+	       target->run == fuzz_terminal;
+}
+
+static void run_target(const struct target *target, const uint8_t *data, size_t size)
 {
 	/* Of just that size, for the sanitizers. */
 	uint8_t *copy = malloc(size ? size : 1);
 
+	ck_assert(copy != NULL);
 	memcpy(copy, data, size);
-	ck_assert_int_eq(fuzz_frame(copy, size), 0);
-	ck_assert_int_eq(fuzz_message(copy, size), 0);
+	ck_assert_int_eq(target->run(copy, size), 0);
 	free(copy);
 }
 
-static void run_mutations(uint8_t *data, size_t size)
+static void run_mutations(const struct target *target, uint8_t *data, size_t size)
 {
 	struct sample *sample = sample_new(size);
 
@@ -37,12 +53,12 @@ static void run_mutations(uint8_t *data, size_t size)
 		size_t at = sample_number(sample, size);
 
 		data[at] = (uint8_t)sample_number(sample, 256);
-		run_targets(data, size);
+		run_target(target, data, size);
 	}
 	sample_free(sample);
 }
 
-static void run_file(const char *folder, const char *name)
+static void run_file(const struct target *target, const char *folder, const char *name)
 {
 	uint8_t *data = malloc(FRAME_BYTES_MAX);
 	char path[4096];
@@ -54,30 +70,46 @@ static void run_file(const char *folder, const char *name)
 	ck_assert_msg(file != NULL, "%s", path);
 	size = fread(data, 1, FRAME_BYTES_MAX, file);
 	fclose(file);
-	run_targets(data, size);
-	run_mutations(data, size);
+	run_target(target, data, size);
+	run_mutations(target, data, size);
 	free(data);
 }
 
-START_TEST(corpus)
+static void run_folder(const struct target *target, const char *folder)
 {
 	const char *top = getenv("TOP");
-	char folder[2048];
 	struct dirent *entry;
+	char path[2048];
 	int count = 0;
 	DIR *dir;
 
-	snprintf(folder, sizeof(folder), "%s/%s", top ? top : ".", folders[_i]);
-	dir = opendir(folder);
-	ck_assert_msg(dir != NULL, "%s", folder);
+	snprintf(path, sizeof(path), "%s/%s", top ? top : ".", folder);
+	dir = opendir(path);
+	ck_assert_msg(dir != NULL, "%s", path);
 	while ((entry = readdir(dir))) {
-		if (entry->d_name[0] == '.')
+		size_t length = strlen(entry->d_name);
+
+		if (entry->d_name[0] == '.' ||
+		    (strcmp(folder, VECTORS) == 0 &&
+		     (length < strlen(".frame") ||
+		      strcmp(entry->d_name + length - strlen(".frame"), ".frame") != 0)))
 			continue;
-		run_file(folder, entry->d_name);
+		run_file(target, path, entry->d_name);
 		count++;
 	}
 	closedir(dir);
 	ck_assert_int_gt(count, 0);
+}
+
+START_TEST(corpus)
+{
+	const struct target *target = &targets[_i];
+	char folder[256];
+
+	snprintf(folder, sizeof(folder), "tests/fuzz/corpus/%s", target->name);
+	run_folder(target, folder);
+	if (takes_frames(target))
+		run_folder(target, VECTORS);
 }
 END_TEST
 
@@ -87,7 +119,7 @@ static Suite *corpus_suite(void)
 	TCase *test_case = tcase_create("corpus");
 
 	tcase_set_timeout(test_case, 60);
-	tcase_add_loop_test(test_case, corpus, 0, 2);
+	tcase_add_loop_test(test_case, corpus, 0, TARGET_COUNT);
 	suite_add_tcase(suite, test_case);
 	return suite;
 }

@@ -128,9 +128,11 @@ static int launched(struct attendance *attendance, const json_t *trial)
 	}
 	if (fflush(stdout) != 0)
 		return output_failed(attendance, "stdout");
-	if (!context->json && (attendance->follow || isatty(STDERR_FILENO)))
+	if (!context->json && (attendance->follow || isatty(STDERR_FILENO))) {
 		fprintf(stderr, "Trial %lld was accepted%s\n", (long long)attendance->id,
 			isatty(STDERR_FILENO) ? "; Ctrl-C cancels it" : "");
+		trial_tell_hold(trial);
+	}
 	r = context_send(context, "wait", id_arguments((uint64_t)attendance->id),
 			 &attendance->wait_number);
 	for (int i = 0; !r && attendance->follow && i < STREAMS; i++)
@@ -289,7 +291,7 @@ static int attend_until_end(struct attendance *attendance)
 	return r;
 }
 
-int attend(struct context *context, json_t *launch, bool follow)
+int attend(struct context *context, const struct spec *spec, bool follow)
 {
 	struct attendance attendance = {.context = context, .follow = follow, .signal_fd = -1};
 	int r;
@@ -300,11 +302,9 @@ int attend(struct context *context, json_t *launch, bool follow)
 	r = context_connect(context);
 	if (!r)
 		r = watch_signals(&attendance);
-	if (r) {
-		json_decref(launch);
+	if (r)
 		return r;
-	}
-	r = context_send(context, "launch", launch, &attendance.launch_number);
+	r = context_send_launch(context, spec->launch, spec->prompt_fd, &attendance.launch_number);
 	if (!r)
 		r = attend_until_end(&attendance);
 	if (!r) {

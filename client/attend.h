@@ -5,10 +5,11 @@
 #include <stdbool.h>
 
 #include "context.h"
+#include "spec.h"
 
 /*
  * Launches a Trial and stays with it: waits for its end and, with follow, passes its output on.
  * INT and TERM to this process cancel the Trial, which is then waited for as before; another one
- * some seconds later leaves. launch (the arguments of the verb) is consumed. Returns the exit code.
+ * some seconds later leaves. Returns the exit code.
  */
-int attend(struct context *context, json_t *launch, bool follow);
+int attend(struct context *context, const struct spec *spec, bool follow);

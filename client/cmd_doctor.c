@@ -1,30 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * The daemon is asked when there is one. When none answers, the same examination is made by the
- * trialsd beside this program, or the first one in PATH: it needs no daemon.
+ * The daemon is asked when there is one. When none answers, the same examination is made by a
+ * trialsd that is executed for it (trialsd_report.h): it needs no daemon.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
 #include "json.h"
 #include "print.h"
+#include "trialsd_report.h"
 
 #define CONNECT_SHORT_SECONDS 3.0
 #define DOCTOR_SECONDS 90.0
-#define REPORT_BYTES_MAX (256u * 1024u)
-
-extern char **environ;
 
 static enum tone tone_of_check(const char *state)
 {
@@ -83,24 +76,6 @@ static int print_report(struct context *context, json_t *report)
 
 /* Without a daemon. */
 
-/* "trialsd" in this program's own folder when it is there, else to be looked for in PATH. */
-static const char *find_trialsd(char *buffer, size_t size)
-{
-	ssize_t n = readlink("/proc/self/exe", buffer, size - sizeof("/trialsd"));
-	char *slash;
-
-	if (n > 0) {
-		buffer[n] = '\0';
-		slash = strrchr(buffer, '/');
-		if (slash) {
-			strcpy(slash, "/trialsd");
-			if (access(buffer, X_OK) == 0)
-				return buffer;
-		}
-	}
-	return "trialsd";
-}
-
 /* The runtime folder that a socket named on purpose lies in, or NULL. The caller's. */
 static char *chosen_runtime(const struct context *context)
 {
@@ -121,61 +96,19 @@ static char *chosen_runtime(const struct context *context)
 	return path;
 }
 
-static int spawn_trialsd(const struct context *context, int output, pid_t *ret_pid)
-{
-	char path[PATH_MAX];
-	const char *program = find_trialsd(path, sizeof(path));
-	char *runtime = chosen_runtime(context);
-	const char *arguments[] = {"trialsd", "--doctor", "--json", runtime ? "--runtime" : NULL,
-				   runtime,   NULL};
-	posix_spawn_file_actions_t actions;
-	int r;
-
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-	r = posix_spawnp(ret_pid, program, &actions, NULL, (char *const *)arguments, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	free(runtime);
-	return -r;
-}
-
-static size_t read_report(int fd, char *text)
-{
-	size_t size = 0;
-	ssize_t n;
-
-	do {
-		n = read(fd, text + size, REPORT_BYTES_MAX - size);
-		if (n > 0)
-			size += (size_t)n;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	return size;
-}
-
 static int examine_here(struct context *context, const struct trials_error *no_daemon)
 {
-	char *text = need_memory(malloc(REPORT_BYTES_MAX));
+	char *runtime = chosen_runtime(context);
+	const char *const arguments[] = {"trialsd", "--doctor",
+					 "--json",  runtime ? "--runtime" : NULL,
+					 runtime,   NULL};
 	json_t *report = NULL;
-	int ends[2], status, r;
-	json_error_t error;
-	pid_t pid;
+	int r;
 
-	if (pipe2(ends, O_CLOEXEC) < 0) {
-		free(text);
-		return context_refuse(context, EXIT_SYSTEM, NULL, "pipe: %s", strerror(errno));
-	}
-	r = spawn_trialsd(context, ends[1], &pid);
-	close(ends[1]);
-	if (r == 0) {
-		report = json_loadb(text, read_report(ends[0], text), 0, &error);
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
-	}
-	close(ends[0]);
-	free(text);
+	r = trialsd_report(arguments, &report);
+	free(runtime);
 	if (r < 0)
-		return context_refuse(context, EXIT_NO_DAEMON,
-				      "install trialsd, or put its folder into PATH",
+		return context_refuse(context, EXIT_NO_DAEMON, TRIALSD_REPORT_HINT,
 				      "%s, and no trialsd can be executed to look without one: %s",
 				      no_daemon->message, strerror(-r));
 	if (!report)

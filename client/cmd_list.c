@@ -75,6 +75,23 @@ static int make_filter(const struct arguments *arguments, json_t *filter, uint64
 	return r;
 }
 
+/* The command; of a session whose it is, and its model. */
+static char *what_runs(const json_t *trial)
+{
+	const json_t *harness = json_object_get(trial, "harness");
+	char *name, *model, *text = NULL;
+
+	if (!harness)
+		return json_display_command(json_object_get(trial, "command"));
+	name = json_display(json_object_get(harness, "name"));
+	model = json_display(json_object_get(harness, "model"));
+	if (asprintf(&text, "%s%s%s", name, *model ? " " : "", model) < 0)
+		text = NULL;
+	free(name);
+	free(model);
+	return need_memory(text);
+}
+
 static void add_row(struct table *table, const json_t *trial, bool sizes)
 {
 	const char *state = json_text(trial, "state");
@@ -100,7 +117,7 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[6] = need_memory(strdup(duration));
 	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
 	cells[7] = need_memory(strdup(size));
-	cells[8] = json_display_command(json_object_get(trial, "command"));
+	cells[8] = what_runs(trial);
 	if (!sizes) {
 		char *unasked = cells[7];
 

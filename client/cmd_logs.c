@@ -65,6 +65,7 @@ static int run(struct context *context, const struct arguments *arguments)
 {
 	const char *stream = arguments_given(arguments, "stderr") ? "stderr" : "stdout";
 	struct stream_writer writer;
+	double seconds = REPLY_SECONDS;
 	json_t *request = NULL;
 	uint64_t number;
 	int r;
@@ -79,9 +80,12 @@ static int run(struct context *context, const struct arguments *arguments)
 		struct trials_message *message;
 		struct trials_error error;
 
-		r = trials_next(context->connection, -1, &message, &error);
+		r = trials_next(context->connection, seconds, &message, &error);
 		if (r < 0)
 			return context_fail(context, r, &error);
+		/* From the reply on, what is followed may be silent for as long as it likes. */
+		if (arguments_given(arguments, "follow"))
+			seconds = -1;
 		r = take_message(context, &writer, message);
 		trials_message_free(message);
 	} while (!r);

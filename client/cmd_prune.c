@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,25 +71,6 @@ static int make_request(const struct arguments *arguments, json_t *request,
 			   "say which: --older, --keep, --larger or --label");
 }
 
-/* However long the disk takes for it. */
-static int take_reply(struct context *context, uint64_t number, json_t **ret_reply)
-{
-	struct trials_message *reply;
-	struct trials_error error;
-	int r;
-
-	r = trials_receive(context->connection, number, -1, &reply, &error);
-	if (r == -ECONNRESET)
-		return context_refuse(context, EXIT_NO_DAEMON,
-				      "once trialsd runs again, prune again",
-				      "trialsd went away before all was pruned");
-	if (r < 0)
-		return context_fail(context, r, &error);
-	*ret_reply = need_memory(json_from_message(reply));
-	trials_message_free(reply);
-	return 0;
-}
-
 static void print_reply(const json_t *reply, bool dry_run)
 {
 	int64_t count = json_whole(reply, "pruned", 0), left = json_whole(reply, "left", 0);
@@ -123,7 +103,8 @@ static int run(struct context *context, const struct arguments *arguments)
 	origins_add(&context->origins, "labels", "--label");
 	r = context_send(context, "prune", request, &number);
 	if (!r)
-		r = take_reply(context, number, &reply);
+		r = context_receive_late(context, number, "trialsd went away before all was pruned",
+					 "once trialsd runs again, prune again", &reply);
 	if (r)
 		return r;
 	if (context->json)

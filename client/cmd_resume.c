@@ -1,27 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-#include <stdio.h>
-
 #include "command.h"
-#include "context.h"
-#include "json.h"
+#include "queue_command.h"
 
 static int run(struct context *context, const struct arguments *arguments)
 {
-	json_t *reply;
-	int r;
-
-	(void)arguments;
-	r = context_call(context, "resume", NULL, &reply);
-	if (r)
-		return r;
-	if (context->json)
-		context_print(context, reply);
-	else
-		printf("resumed: %lld running, %lld queued\n",
-		       (long long)json_whole(reply, "running", 0),
-		       (long long)json_whole(reply, "queued", 0));
-	json_decref(reply);
-	return 0;
+	return queue_command(context, arguments, "resume");
 }
 
 const struct command command_resume = {

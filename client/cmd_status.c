@@ -4,17 +4,10 @@
 
 #include "command.h"
 #include "context.h"
+#include "hold_print.h"
 #include "json.h"
 #include "print.h"
 #include "proto/quantity.h"
-
-static void field(const json_t *status, const char *key, const char *name)
-{
-	char *value = json_display(json_object_get(status, key));
-
-	print_field(stdout, name, value);
-	free(value);
-}
 
 /* What is not over, with whom or what it waits for. */
 static void print_trials(const struct context *context, const json_t *trials)
@@ -46,38 +39,35 @@ static void print_trials(const struct context *context, const json_t *trials)
 
 static void print_status(const struct context *context, const json_t *status)
 {
+	char *hold = hold_text(status);
 	char buffer[64];
 
-	field(status, "program", "program");
-	field(status, "pid", "pid");
+	json_print_field(status, "program", "program");
+	json_print_field(status, "pid", "pid");
 	if (json_whole(status, "started_at", 0))
 		print_field(stdout, "started",
 			    format_time(json_whole(status, "started_at", 0), buffer,
 					sizeof(buffer)));
-	field(status, "unavailable", "unavailable");
-	field(status, "backend", "backend");
-	field(status, "backend_reason", "because");
-	field(status, "socket", "socket");
-	field(status, "state_folder", "state");
-	field(status, "logs_folder", "logs");
-	field(status, "runtime_folder", "runtime");
+	json_print_field(status, "unavailable", "unavailable");
+	json_print_field(status, "backend", "backend");
+	json_print_field(status, "backend_reason", "because");
+	json_print_field(status, "socket", "socket");
+	json_print_field(status, "state_folder", "state");
+	json_print_field(status, "logs_folder", "logs");
+	json_print_field(status, "runtime_folder", "runtime");
+	json_print_field(status, "ledger", "ledger");
 	print_field(stdout, "disk used",
 		    quantity_format_size((uint64_t)json_whole(status, "disk_bytes", 0), buffer,
 					 sizeof(buffer)));
-	printf("Trials:           %lld running (at most %lld), %lld queued, %lld ended\n",
+	printf("Trials:           %lld running (at most %lld), %lld %s, %lld ended\n",
 	       (long long)json_whole(status, "running", 0),
 	       (long long)json_whole(status, "max_running", 0),
-	       (long long)json_whole(status, "queued", 0),
+	       (long long)json_whole(status, "queued", 0), *hold ? "held" : "queued",
 	       (long long)json_whole(status, "ended", 0));
-	if (json_flag(status, "paused")) {
-		const char *reason = json_text(status, "paused_reason");
-		char *shown = json_display(json_object_get(status, "paused_reason"));
-
-		print_field(stdout, "paused", reason ? shown : "yes");
-		free(shown);
-	}
-	field(status, "clients", "clients");
+	print_field(stdout, "held", hold);
+	json_print_field(status, "clients", "clients");
 	print_trials(context, json_object_get(status, "trials"));
+	free(hold);
 }
 
 static int run(struct context *context, const struct arguments *arguments)

@@ -7,7 +7,9 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
+#include "hold_print.h"
 #include "json.h"
+#include "neutralise.h"
 #include "print.h"
 #include "trial_print.h"
 
@@ -51,27 +53,51 @@ static int64_t time_of_change(const json_t *trial)
 	return now;
 }
 
-static void print_json(struct context *context, const json_t *change)
+static void print_json(struct context *context, const char *event, int64_t at, const json_t *body)
 {
-	json_t *line = need_memory(
-		json_pack("{s:s, s:I}", "event", "state", "at",
-			  (json_int_t)time_of_change(json_object_get(change, "trial"))));
+	json_t *line = need_memory(json_pack("{s:s, s:I}", "event", event, "at", (json_int_t)at));
 
-	json_object_update(line, (json_t *)change);
+	json_object_update(line, (json_t *)body);
 	context_print(context, line);
 	json_decref(line);
+}
+
+static void print_moment(const struct context *context, int64_t at)
+{
+	char moment[64];
+
+	format_time(at, moment, sizeof(moment));
+	print_toned(stdout, context->colours, TONE_FAINT, moment);
+}
+
+/* What holds the queue now: the body of an event, or the reply that a watch begins with. */
+static void tell_queue(struct context *context, const json_t *queue)
+{
+	int64_t at = json_whole(queue, "at", (int64_t)time(NULL) * 1000000);
+	char *hold = hold_text(queue);
+
+	if (context->json) {
+		print_json(context, "queue", at, queue);
+	} else {
+		print_moment(context, at);
+		fputs("  queue: ", stdout);
+		print_toned(stdout, context->colours, *hold ? TONE_ODD : TONE_PLAIN,
+			    *hold ? "held" : "held no more");
+		printf("%s%s\n", *hold ? " by " : "", hold);
+		fflush(stdout);
+	}
+	free(hold);
 }
 
 static void print_change(struct context *context, const json_t *change)
 {
 	const json_t *trial = json_object_get(change, "trial");
 	char *before = json_display(json_object_get(change, "before"));
-	char *state = need_memory(strdup(state_of_change(change) ?: ""));
+	const char *reached = state_of_change(change) ?: "";
+	char *state = need_memory(neutralise_line(reached, strlen(reached)));
 	char *line = trial_line(trial);
-	char moment[64];
 
-	format_time(json_whole(change, "at", time_of_change(trial)), moment, sizeof(moment));
-	print_toned(stdout, context->colours, TONE_FAINT, moment);
+	print_moment(context, json_whole(change, "at", time_of_change(trial)));
 	printf("  Trial %lld: ", (long long)json_whole(trial, "id", 0));
 	if (*before)
 		printf("%s -> ", before);
@@ -86,6 +112,15 @@ static void print_change(struct context *context, const json_t *change)
 	free(before);
 	free(state);
 	free(line);
+}
+
+static void tell_change(struct context *context, const json_t *change)
+{
+	if (context->json)
+		print_json(context, "state", time_of_change(json_object_get(change, "trial")),
+			   change);
+	else
+		print_change(context, change);
 }
 
 /* Until the connection ends, or the Trial. over: it has ended, and only old changes are to come. */
@@ -105,12 +140,14 @@ static int take_changes(struct context *context, uint64_t id, bool over)
 		if (event && strcmp(event, "state") == 0) {
 			json_t *change = need_memory(json_from_message(message));
 
-			if (context->json)
-				print_json(context, change);
-			else
-				print_change(context, change);
+			tell_change(context, change);
 			last = id && strcmp(state_of_change(change) ?: "", "ended") == 0;
 			json_decref(change);
+		} else if (event && strcmp(event, "queue") == 0) {
+			json_t *queue = need_memory(json_from_message(message));
+
+			tell_queue(context, queue);
+			json_decref(queue);
 		} else if (event && strcmp(event, "caught_up") == 0) {
 			last = over;
 		}
@@ -132,10 +169,7 @@ static int ended_already(struct context *context, uint64_t id, bool tell, bool *
 	*ret_ended = has_ended(trial);
 	if (*ret_ended && tell) {
 		change = need_memory(json_pack("{s:O}", "trial", trial));
-		if (context->json)
-			print_json(context, change);
-		else
-			print_change(context, change);
+		tell_change(context, change);
 		json_decref(change);
 	}
 	json_decref(trial);
@@ -145,7 +179,7 @@ static int ended_already(struct context *context, uint64_t id, bool tell, bool *
 static int run(struct context *context, const struct arguments *arguments)
 {
 	const char *after = arguments_value(arguments, "after");
-	json_t *request = need_memory(json_object());
+	json_t *request = need_memory(json_object()), *reply;
 	struct trials_error error;
 	uint64_t id = 0, number;
 	bool ended = false;
@@ -165,8 +199,15 @@ static int run(struct context *context, const struct arguments *arguments)
 	if (id)
 		json_object_set_new(request, "id", json_integer((json_int_t)id));
 	origins_add(&context->origins, "after", "--after");
-	r = context_call(context, "watch", request, NULL);
-	if (!r && id)
+	r = context_call(context, "watch", request, &reply);
+	if (r)
+		return r;
+	if (json_object_get(reply, "hold")) {
+		json_object_del(reply, "number");
+		tell_queue(context, reply);
+	}
+	json_decref(reply);
+	if (id)
 		r = ended_already(context, id, !after, &ended);
 	if (r || (ended && !after))
 		return r;

@@ -21,6 +21,7 @@ enum operands {
 	OPERANDS_OPTIONAL_TEXT, /* none or one, any text */
 	OPERANDS_COMMAND,	/* a program and its arguments: options end with the first */
 	OPERANDS_VERB,		/* none or one name of a command */
+	OPERANDS_WORDS,		/* one or two words, the first of which says what to do */
 };
 
 struct command {

@@ -151,7 +151,8 @@ static int make_arguments(const struct context *context, const char *verb, json_
 	return r < 0 ? context_fail(context, r, &error) : 0;
 }
 
-int context_send(struct context *context, const char *verb, json_t *arguments, uint64_t *ret_number)
+static int send_with(struct context *context, const char *verb, json_t *arguments, int prompt_fd,
+		     uint64_t *ret_number)
 {
 	struct trials_message *encoded;
 	struct trials_error error;
@@ -162,8 +163,12 @@ int context_send(struct context *context, const char *verb, json_t *arguments, u
 		return r;
 	r = context_connect(context);
 	if (!r) {
-		r = trials_send(context->connection, verb, encoded, REPLY_SECONDS, ret_number,
-				&error);
+		if (prompt_fd >= 0)
+			r = trials_send_launch(context->connection, encoded, prompt_fd,
+					       REPLY_SECONDS, ret_number, &error);
+		else
+			r = trials_send(context->connection, verb, encoded, REPLY_SECONDS,
+					ret_number, &error);
 		if (r < 0)
 			r = context_fail(context, r, &error);
 	}
@@ -171,23 +176,54 @@ int context_send(struct context *context, const char *verb, json_t *arguments, u
 	return r;
 }
 
-int context_call(struct context *context, const char *verb, json_t *arguments, json_t **ret_reply)
+int context_send(struct context *context, const char *verb, json_t *arguments, uint64_t *ret_number)
+{
+	return send_with(context, verb, arguments, -1, ret_number);
+}
+
+int context_send_launch(struct context *context, json_t *launch, int prompt_fd,
+			uint64_t *ret_number)
+{
+	return send_with(context, "launch", json_incref(launch), prompt_fd, ret_number);
+}
+
+/* gone: said instead of the error when trialsd went away, unless it is NULL. */
+static int receive(struct context *context, uint64_t number, double seconds, const char *gone,
+		   const char *hint, json_t **ret_reply)
 {
 	struct trials_message *reply;
 	struct trials_error error;
-	uint64_t number;
 	int r;
 
-	r = context_send(context, verb, arguments, &number);
-	if (r)
-		return r;
-	r = trials_receive(context->connection, number, REPLY_SECONDS, &reply, &error);
+	r = trials_receive(context->connection, number, seconds, &reply, &error);
+	if (r == -ECONNRESET && gone)
+		return context_refuse(context, EXIT_NO_DAEMON, hint, "%s", gone);
 	if (r < 0)
 		return context_fail(context, r, &error);
 	if (ret_reply)
 		*ret_reply = need_memory(json_from_message(reply));
 	trials_message_free(reply);
 	return 0;
+}
+
+int context_receive(struct context *context, uint64_t number, json_t **ret_reply)
+{
+	return receive(context, number, REPLY_SECONDS, NULL, NULL, ret_reply);
+}
+
+int context_receive_late(struct context *context, uint64_t number, const char *gone,
+			 const char *hint, json_t **ret_reply)
+{
+	return receive(context, number, -1, gone, hint, ret_reply);
+}
+
+int context_call(struct context *context, const char *verb, json_t *arguments, json_t **ret_reply)
+{
+	uint64_t number;
+	int r;
+
+	r = context_send(context, verb, arguments, &number);
+	return r ? r : context_receive(context, number, ret_reply);
 }
 
 void context_print(struct context *context, json_t *object)

@@ -52,6 +52,17 @@ int context_call(struct context *context, const char *verb, json_t *arguments, j
 int context_send(struct context *context, const char *verb, json_t *arguments,
 		 uint64_t *ret_number);
 
+/* Sends a launch, with the descriptor of its prompt unless that is -1. Consumes nothing. */
+int context_send_launch(struct context *context, json_t *launch, int prompt_fd,
+			uint64_t *ret_number);
+
+/* Takes the reply to what was sent, as context_call does. */
+int context_receive(struct context *context, uint64_t number, json_t **ret_reply);
+
+/* The same, however long it takes; gone and hint are said when trialsd went away meanwhile. */
+int context_receive_late(struct context *context, uint64_t number, const char *gone,
+			 const char *hint, json_t **ret_reply);
+
 /* One object on one line of stdout, with the warnings that wait. Takes no reference. */
 void context_print(struct context *context, json_t *object);
 

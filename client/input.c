@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -56,7 +57,7 @@ static int read_up_to(int fd, size_t max, char **ret_bytes, size_t *ret_size)
 }
 
 int input_read(const struct context *context, const char *option, const char *name, size_t max,
-	       char **ret_bytes, size_t *ret_size)
+	       const char *instead, char **ret_bytes, size_t *ret_size)
 {
 	bool standard = strcmp(name, "-") == 0;
 	int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -73,33 +74,59 @@ int input_read(const struct context *context, const char *option, const char *na
 				      option, standard ? "standard input" : name, strerror(-r));
 	if (*ret_size > max) {
 		free(*ret_bytes);
-		return context_refuse(context, EXIT_USED_WRONG,
-				      strcmp(option, "prompt-file") == 0
-					      ? "put it into a file: --prompt-file FILE"
-					      : NULL,
+		return context_refuse(context, EXIT_USED_WRONG, instead,
 				      "--%s: %s holds more than %zu bytes", option,
 				      standard ? "standard input" : name, max);
 	}
 	return 0;
 }
 
-int input_check(const struct context *context, const char *field, const char *path, uint64_t max)
+int input_memory(const struct context *context, const char *bytes, size_t size, int *ret_fd)
+{
+	int fd = memfd_create("prompt", MFD_CLOEXEC);
+
+	while (fd >= 0 && size > 0) {
+		ssize_t written = write(fd, bytes, size);
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written < 0) {
+			close(fd);
+			fd = -1;
+			break;
+		}
+		bytes += written;
+		size -= (size_t)written;
+	}
+	if (fd < 0)
+		return context_refuse(context, EXIT_SYSTEM, NULL, "cannot hold the prompt: %s",
+				      strerror(errno));
+	*ret_fd = fd;
+	return 0;
+}
+
+int input_open(const struct context *context, const char *field, const char *path, uint64_t max,
+	       int *ret_fd)
 {
 	/* Not waiting for a writer of whatever else it may be. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	struct stat status;
-	int r = 0;
+	int r;
 
-	if (fd < 0 || fstat(fd, &status) < 0)
+	if (fd < 0 || fstat(fd, &status) < 0) {
 		r = context_refuse(context, EXIT_NO_INPUT, NULL, "%s: cannot open %s: %s", field,
 				   path, strerror(errno));
-	else if (!S_ISREG(status.st_mode))
+	} else if (!S_ISREG(status.st_mode)) {
 		r = context_refuse(context, EXIT_NO_INPUT, NULL, "%s: %s is not a regular file",
 				   field, path);
-	else if ((uint64_t)status.st_size > max)
+	} else if ((uint64_t)status.st_size > max) {
 		r = context_refuse(context, EXIT_USED_WRONG, NULL,
 				   "%s: %s holds %lld bytes, and at most %llu are allowed", field,
 				   path, (long long)status.st_size, (unsigned long long)max);
+	} else {
+		*ret_fd = fd;
+		return 0;
+	}
 	if (fd >= 0)
 		close(fd);
 	return r;

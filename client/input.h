@@ -16,14 +16,18 @@
 bool input_is_private(const char *name);
 
 /*
- * Whether it is a regular file that can be read and is not over max. Returns 0 or the exit code;
- * field is named in what is said.
+ * Opens what has to be a regular file and not over max; the descriptor is the caller's. Returns 0 or
+ * the exit code; field is named in what is said.
  */
-int input_check(const struct context *context, const char *field, const char *path, uint64_t max);
+int input_open(const struct context *context, const char *field, const char *path, uint64_t max,
+	       int *ret_fd);
 
 /*
- * Reads it whole; the bytes are the caller's to free(). Over max it is refused, naming what to do
- * instead. Returns 0 or the exit code; option is named in what is said.
+ * Reads it whole; the bytes are the caller's to free(). Over max it is refused, and instead says
+ * what to do then, or is NULL. Returns 0 or the exit code; option is named in what is said.
  */
 int input_read(const struct context *context, const char *option, const char *name, size_t max,
-	       char **ret_bytes, size_t *ret_size);
+	       const char *instead, char **ret_bytes, size_t *ret_size);
+
+/* These bytes as a file without a name; the descriptor is the caller's. 0 or the exit code. */
+int input_memory(const struct context *context, const char *bytes, size_t size, int *ret_fd);

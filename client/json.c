@@ -6,6 +6,7 @@
 #include "exit_code.h"
 #include "json.h"
 #include "neutralise.h"
+#include "print.h"
 
 void *need_memory(void *memory)
 {
@@ -55,6 +56,14 @@ char *json_display(const json_t *value)
 	line = need_memory(neutralise_line(bytes, size));
 	free(bytes);
 	return line;
+}
+
+void json_print_field(const json_t *object, const char *key, const char *name)
+{
+	char *value = json_display(json_object_get(object, key));
+
+	print_field(stdout, name, value);
+	free(value);
 }
 
 static const char plain_characters[] =

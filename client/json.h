@@ -30,5 +30,8 @@ char *json_display_command(const json_t *list);
 /* "name=value name=value" of a map, as one would type them. As above. */
 char *json_display_pairs(const json_t *map);
 
+/* One line of print_field for the value, if there is one. */
+void json_print_field(const json_t *object, const char *key, const char *name);
+
 /* Aborts on NULL: for strings that have to be. */
 void *need_memory(void *memory);

@@ -62,6 +62,9 @@ int deadline_milliseconds(uint64_t deadline);
 int error_set(struct trials_error *ret_error, int number, const char *hint, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* For a request that no frame holds. Returns -EMSGSIZE. */
+int error_too_long(struct trials_error *ret_error);
+
 /* From one frame's body. */
 int message_from_frame(struct trials_message **ret_message, const void *bytes, size_t size);
 

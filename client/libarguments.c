@@ -211,10 +211,7 @@ static int canonical(const char *verb, const struct message_type *type,
 	int r;
 
 	if (packed->size > FRAME_BYTES_MAX)
-		return error_set(ret_error, -EMSGSIZE,
-				 "a long prompt travels as a file: prompt_file instead of prompt",
-				 "the request is over the %u bytes that one message may have",
-				 FRAME_BYTES_MAX);
+		return error_too_long(ret_error);
 	r = message_parse(&message, packed->data, packed->size);
 	if (r == -EBADMSG)
 		return refused(verb, &decode_error, ret_error);

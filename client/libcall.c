@@ -136,14 +136,35 @@ static int wait_ready(struct trials_connection *connection, short events, uint64
 	}
 }
 
+/* descriptor: goes with the first byte; -1: none. */
+static ssize_t send_some(int socket, const char *bytes, size_t size, int descriptor)
+{
+	union {
+		char bytes[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr header;
+	} control = {0};
+	struct iovec part = {.iov_base = (char *)bytes, .iov_len = size};
+	struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+
+	if (descriptor >= 0) {
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof(descriptor));
+		memcpy(CMSG_DATA(&control.header), &descriptor, sizeof(descriptor));
+		message.msg_control = &control;
+		message.msg_controllen = sizeof(control);
+	}
+	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static int write_all(struct trials_connection *connection, const char *bytes, size_t size,
-		     uint64_t deadline)
+		     int descriptor, uint64_t deadline)
 {
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t sent = send(connection->fd, bytes + done, size - done,
-				    MSG_NOSIGNAL | MSG_DONTWAIT);
+		ssize_t sent = send_some(connection->fd, bytes + done, size - done,
+					 done ? -1 : descriptor);
 		short events;
 		int r;
 
@@ -153,6 +174,8 @@ static int write_all(struct trials_connection *connection, const char *bytes, si
 		}
 		if (errno == EINTR)
 			continue;
+		if (errno == EBADF || errno == ETOOMANYREFS)
+			return -errno; /* of the descriptor; nothing was sent */
 		if (errno != EAGAIN && errno != EWOULDBLOCK)
 			return 0;
 		r = wait_ready(connection, POLLIN | POLLOUT, deadline, &events);
@@ -177,11 +200,21 @@ static int out_of(int number, struct trials_error *ret_error)
 				 "trialsd does not answer");
 	if (number == -ENOMEM)
 		return error_set(ret_error, number, NULL, "out of memory");
+	if (number == -EBADF || number == -ETOOMANYREFS)
+		return error_set(ret_error, number, NULL, "the descriptor cannot be sent: %s",
+				 strerror(-number));
 	return error_set(ret_error, number, NULL, "cannot talk to trialsd: %s", strerror(-number));
 }
 
+static bool says_descriptor(const struct trials_message *arguments)
+{
+	int says = 0;
+
+	return arguments && trials_get_boolean(arguments, "prompt_descriptor", &says) == 0 && says;
+}
+
 static int send_request(struct trials_connection *connection, const char *verb,
-			const struct trials_message *arguments, uint64_t deadline,
+			const struct trials_message *arguments, int descriptor, uint64_t deadline,
 			uint64_t *ret_number, struct trials_error *ret_error)
 {
 	static const uint8_t empty_map = 0x80;
@@ -194,18 +227,19 @@ static int send_request(struct trials_connection *connection, const char *verb,
 		return broken(connection, ret_error);
 	if (verb_from_name(verb) < 0)
 		return error_set(ret_error, -EINVAL, NULL, "no such verb: %s", verb);
+	if (says_descriptor(arguments) != (descriptor >= 0))
+		return error_set(ret_error, -EINVAL, NULL,
+				 "prompt_descriptor: true goes with a descriptor, and is sent "
+				 "with trials_send_launch()");
 	msgpack_sbuffer_init(&buffer);
 	r = frame_write_request_raw(&buffer, connection->last_number + 1, verb, map, map_size);
 	if (r >= 0) {
 		*ret_number = ++connection->last_number;
-		r = write_all(connection, buffer.data, buffer.size, deadline);
+		r = write_all(connection, buffer.data, buffer.size, descriptor, deadline);
 	}
 	msgpack_sbuffer_destroy(&buffer);
 	if (r == -EMSGSIZE)
-		return error_set(ret_error, r,
-				 "a long prompt travels as a file: prompt_file instead of prompt",
-				 "the request is over the %u bytes that one message may have",
-				 FRAME_BYTES_MAX);
+		return error_too_long(ret_error);
 	if (r < 0)
 		return connection->broken ? broken(connection, ret_error) : out_of(r, ret_error);
 	return 0;
@@ -242,11 +276,25 @@ int trials_send(struct trials_connection *connection, const char *verb,
 		const struct trials_message *arguments, double timeout_seconds,
 		uint64_t *ret_number, struct trials_error *ret_error)
 {
-	uint64_t number;
+	uint64_t number = 0;
 	int r;
 
-	r = send_request(connection, verb, arguments, deadline_after(timeout_seconds), &number,
+	r = send_request(connection, verb, arguments, -1, deadline_after(timeout_seconds), &number,
 			 ret_error);
+	if (r >= 0 && ret_number)
+		*ret_number = number;
+	return r;
+}
+
+int trials_send_launch(struct trials_connection *connection, const struct trials_message *arguments,
+		       int prompt_fd, double timeout_seconds, uint64_t *ret_number,
+		       struct trials_error *ret_error)
+{
+	uint64_t number = 0;
+	int r;
+
+	r = send_request(connection, "launch", arguments, prompt_fd,
+			 deadline_after(timeout_seconds), &number, ret_error);
 	if (r >= 0 && ret_number)
 		*ret_number = number;
 	return r;
@@ -283,10 +331,10 @@ int trials_subscribe(struct trials_connection *connection, const char *verb,
 		     struct trials_error *ret_error)
 {
 	uint64_t deadline = deadline_after(timeout_seconds);
-	uint64_t number;
+	uint64_t number = 0;
 	int r;
 
-	r = send_request(connection, verb, arguments, deadline, &number, ret_error);
+	r = send_request(connection, verb, arguments, -1, deadline, &number, ret_error);
 	if (r < 0)
 		return r;
 	if (ret_number)

@@ -232,7 +232,7 @@ int trials_connect(struct trials_connection **ret_connection, const char *socket
 {
 	uint64_t deadline = deadline_after(timeout_seconds);
 	struct trials_connection *connection;
-	char *path;
+	char *path = NULL;
 	int r;
 
 	r = trials_socket_path(socket, &path, ret_error);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "lib.h"
+#include "proto/codec.h"
 
 /* What a caller is told about, and how long it waits. */
 
@@ -31,6 +32,21 @@ static const char *word_of(int number)
 	}
 }
 
+/* A message quotes what is not UTF-8, or was cut in the middle of a character. */
+static void make_text(char *bytes)
+{
+	for (size_t size = strlen(bytes); size > 0;) {
+		size_t length = utf8_sequence((const uint8_t *)bytes, size);
+
+		if (length == 0) {
+			*bytes = '?';
+			length = 1;
+		}
+		bytes += length;
+		size -= length;
+	}
+}
+
 int error_set(struct trials_error *ret_error, int number, const char *hint, const char *format, ...)
 {
 	va_list list;
@@ -42,9 +58,20 @@ int error_set(struct trials_error *ret_error, int number, const char *hint, cons
 	va_start(list, format);
 	vsnprintf(ret_error->message, sizeof(ret_error->message), format, list);
 	va_end(list);
+	make_text(ret_error->message);
 	if (hint)
 		snprintf(ret_error->hint, sizeof(ret_error->hint), "%s", hint);
+	make_text(ret_error->hint);
 	return number;
+}
+
+int error_too_long(struct trials_error *ret_error)
+{
+	return error_set(ret_error, -EMSGSIZE,
+			 "a long prompt travels as a file: prompt_file or prompt_descriptor "
+			 "instead of prompt",
+			 "the request is over the %u bytes that one message may have",
+			 FRAME_BYTES_MAX);
 }
 
 #define NANOSECONDS 1000000000ull

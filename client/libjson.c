@@ -36,8 +36,8 @@ static json_t *base64_object(const uint8_t *bytes, size_t size)
 			group |= bytes[i + 2];
 		text[at++] = base64_digits[group >> 18];
 		text[at++] = base64_digits[group >> 12 & 63];
-		text[at++] = left > 1 ? base64_digits[group >> 6 & 63] : '=';
-		text[at++] = left > 2 ? base64_digits[group & 63] : '=';
+		text[at++] = (char)(left > 1 ? base64_digits[group >> 6 & 63] : '=');
+		text[at++] = (char)(left > 2 ? base64_digits[group & 63] : '=');
 	}
 	text[at] = 0;
 	object = json_pack("{s:s}", "base64", text);
@@ -63,7 +63,7 @@ static int base64_decode(const char *text, size_t length, char **ret_bytes, size
 		return -EINVAL;
 	while (padding < 2 && padding < length && text[length - 1 - padding] == '=')
 		padding++;
-	bytes = malloc(length / 4 * 3 + 1);
+	bytes = calloc(1, length / 4 * 3 + 1);
 	if (!bytes)
 		return -ENOMEM;
 	for (size_t i = 0; i < length; i++) {

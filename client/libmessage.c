@@ -248,23 +248,19 @@ int trials_get_integer(const struct trials_message *message, const char *name, i
 int trials_get_number(const struct trials_message *message, const char *name, double *ret_value)
 {
 	const msgpack_object *object = find(message, name);
+	int64_t whole;
+	int r = trials_get_integer(message, name, &whole);
 
-	if (!object)
-		return -ENOENT;
-	switch (object->type) {
-	case MSGPACK_OBJECT_POSITIVE_INTEGER:
+	if (r == 0)
+		*ret_value = (double)whole;
+	else if (r == -ERANGE)
 		*ret_value = (double)object->via.u64;
-		return 0;
-	case MSGPACK_OBJECT_NEGATIVE_INTEGER:
-		*ret_value = (double)object->via.i64;
-		return 0;
-	case MSGPACK_OBJECT_FLOAT32:
-	case MSGPACK_OBJECT_FLOAT64:
+	else if (object &&
+		 (object->type == MSGPACK_OBJECT_FLOAT32 || object->type == MSGPACK_OBJECT_FLOAT64))
 		*ret_value = object->via.f64;
-		return 0;
-	default:
-		return -EINVAL;
-	}
+	else
+		return r;
+	return 0;
 }
 
 int trials_get_boolean(const struct trials_message *message, const char *name, int *ret_value)

@@ -225,6 +225,7 @@ static int check_operands(const struct command *command, const struct arguments 
 		/* A --spec may bring the command. */
 		[OPERANDS_COMMAND] = {0, SIZE_MAX},
 		[OPERANDS_VERB] = {0, 1},
+		[OPERANDS_WORDS] = {1, 2},
 	};
 
 	if (arguments_given(arguments, "help"))
@@ -250,6 +251,7 @@ int options_parse(const struct command *command, const char *const *words,
 
 		if (!ended && strcmp(words[i], "--") == 0) {
 			ended = true;
+			arguments->dashes = true;
 			i++;
 			continue;
 		}

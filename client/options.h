@@ -37,6 +37,7 @@ struct arguments {
 	size_t given_count;
 	const char **operands;
 	size_t operand_count;
+	bool dashes; /* -- stood before them */
 };
 
 struct command;

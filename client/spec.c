@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bind.h"
 #include "command.h"
@@ -26,6 +27,15 @@
 #define SPEC_BYTES_MAX (4u * 1024u * 1024u) /* base64 and blanks make it larger than a frame */
 
 const struct option spec_options[] = {
+	{"harness", 0, "NAME", NULL, COMPLETE_NOTHING, false,
+	 "in the place of COMMAND: a session of this Harness, whose task is the prompt"},
+	{"model", 0, "MODEL", NULL, COMPLETE_NOTHING, false, "of a harness: its model"},
+	{"effort", 0, "EFFORT", NULL, COMPLETE_NOTHING, false,
+	 "of a harness: how much effort the model is to make"},
+	{"resume", 0, "SESSION", NULL, COMPLETE_NOTHING, false,
+	 "of a harness: the session to go on with"},
+	{"executable", 0, "FILE", NULL, COMPLETE_FILE, false,
+	 "of a harness: its program (default: found, see trialsd.harness(5))"},
 	{"repository", 0, "DIR[:ro|:rw]", NULL, COMPLETE_FOLDER, false,
 	 "the prepared repository; its mode: rw for a trial, ro for a grader unless told"},
 	{"share-repository", 0, NULL, NULL, COMPLETE_NOTHING, false,
@@ -44,7 +54,7 @@ const struct option spec_options[] = {
 	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false,
 	 "its standard input, then end-of-file (default: nothing; ours is not passed on)"},
 	{"prompt-file", 0, "FILE", NULL, COMPLETE_FILE, false,
-	 "the same from a file of at most 20 MiB; - reads our standard input, 256 KiB"},
+	 "the same from a file of at most 20 MiB; - reads our standard input"},
 	{"wall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time, suspend excluded"},
 	{"stall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time with nothing happening"},
 	{"grace", 0, "TIME", NULL, COMPLETE_NOTHING, false, "from TERM to the end (default 10s)"},
@@ -92,6 +102,11 @@ static const struct reader {
 	/* What trialsd takes (of a time: more than 0). The decoder knows the most. */
 	uint64_t least;
 } readers[] = {
+	{"harness", READ_TEXT, NULL, "harness", 0},
+	{"model", READ_TEXT, NULL, "model", 0},
+	{"effort", READ_TEXT, NULL, "effort", 0},
+	{"resume", READ_TEXT, NULL, "resume", 0},
+	{"executable", READ_PATH, NULL, "executable", 0},
 	{"share-repository", READ_FLAG, NULL, "share_repository", 0},
 	{"cwd", READ_PATH, NULL, "cwd", 0},
 	{"role", READ_TEXT, NULL, "role", 0},
@@ -343,14 +358,15 @@ static void make_absolute(json_t *object, const char *key)
 
 static int read_spec(struct context *context, const char *name, json_t **ret_launch)
 {
-	static const char *const paths[] = {"repository", "cwd", "build", "skills", "prompt_file"};
+	static const char *const paths[] = {"repository", "cwd",	 "build",
+					    "skills",	  "prompt_file", "executable"};
 	json_error_t json_error;
 	json_t *launch, *bind;
 	char *text;
 	size_t size, i;
 	int r;
 
-	r = input_read(context, "spec", name, SPEC_BYTES_MAX, &text, &size);
+	r = input_read(context, "spec", name, SPEC_BYTES_MAX, NULL, &text, &size);
 	if (r)
 		return r;
 	launch = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json_error);
@@ -371,43 +387,68 @@ static int read_spec(struct context *context, const char *name, json_t **ret_lau
 	return 0;
 }
 
-static int set_prompt(struct context *context, const struct arguments *arguments, json_t *launch)
+/*
+ * What only we can read. Up to what a message takes it is part of the launch; more goes with it as
+ * a descriptor, for which printed JSON has no form.
+ */
+static int set_private_prompt(struct context *context, const struct arguments *arguments,
+			      const char *file, struct spec *spec)
+{
+	bool printed = arguments_given(arguments, "print-spec");
+	char *text;
+	size_t size;
+	int r;
+
+	r = input_read(context, "prompt-file", file,
+		       printed ? PROMPT_INLINE_BYTES_MAX : PROMPT_FILE_BYTES_MAX,
+		       printed ? "put it into a file: --prompt-file FILE" : NULL, &text, &size);
+	if (r)
+		return r;
+	if (size <= PROMPT_INLINE_BYTES_MAX) {
+		json_object_set_new(spec->launch, "prompt",
+				    need_memory(json_from_bytes(text, size)));
+	} else {
+		json_object_set_new(spec->launch, "prompt_descriptor", json_true());
+		r = input_memory(context, text, size, &spec->prompt_fd);
+	}
+	free(text);
+	return r;
+}
+
+static int set_prompt(struct context *context, const struct arguments *arguments, struct spec *spec)
 {
 	const char *prompt = arguments_value(arguments, "prompt");
 	const char *file = arguments_value(arguments, "prompt-file");
-	const char *spec = arguments_value(arguments, "spec");
-	char *text, *path;
-	size_t size;
+	const char *from = arguments_value(arguments, "spec");
+	char *path;
 	int r;
 
 	if (prompt && file)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,
 				      "--prompt and --prompt-file exclude each other");
-	if (file && spec && strcmp(file, "-") == 0 && strcmp(spec, "-") == 0)
+	if (file && from && strcmp(file, "-") == 0 && strcmp(from, "-") == 0)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,
 				      "--spec and --prompt-file cannot both be standard input");
+	if (json_flag(spec->launch, "prompt_descriptor"))
+		return context_refuse(context, EXIT_USED_WRONG,
+				      "name the file: prompt_file, or --prompt-file FILE",
+				      "prompt_descriptor: JSON has no descriptor with it");
 	if (prompt || file) {
-		json_object_del(launch, "prompt");
-		json_object_del(launch, "prompt_file");
+		json_object_del(spec->launch, "prompt");
+		json_object_del(spec->launch, "prompt_file");
 	}
 	if (prompt)
-		json_object_set_new(launch, "prompt", bytes_value(prompt));
+		json_object_set_new(spec->launch, "prompt", bytes_value(prompt));
 	if (!file)
 		return 0;
-	if (!input_is_private(file)) {
-		r = path_absolute(file, &path);
-		if (r < 0)
-			return context_refuse(context, EXIT_USED_WRONG, NULL, "--prompt-file: %s",
-					      r == -EINVAL ? "the path is empty" : strerror(-r));
-		json_object_set_new(launch, "prompt_file", bytes_value(path));
-		free(path);
-		return 0;
-	}
-	r = input_read(context, "prompt-file", file, PROMPT_INLINE_BYTES_MAX, &text, &size);
-	if (r)
-		return r;
-	json_object_set_new(launch, "prompt", need_memory(json_from_bytes(text, size)));
-	free(text);
+	if (input_is_private(file))
+		return set_private_prompt(context, arguments, file, spec);
+	r = path_absolute(file, &path);
+	if (r < 0)
+		return context_refuse(context, EXIT_USED_WRONG, NULL, "--prompt-file: %s",
+				      r == -EINVAL ? "the path is empty" : strerror(-r));
+	json_object_set_new(spec->launch, "prompt_file", bytes_value(path));
+	free(path);
 	return 0;
 }
 
@@ -424,6 +465,7 @@ static void note_origins(struct origins *origins, const json_t *launch, const st
 	} else if (strcmp(name, "prompt") == 0 || strcmp(name, "prompt-file") == 0) {
 		origins_add(origins, "prompt", option);
 		origins_add(origins, "prompt_file", option);
+		origins_add(origins, "prompt_descriptor", option);
 	} else if (strcmp(name, "bind") == 0) {
 		snprintf(field, sizeof(field), "binds[%zu]",
 			 json_array_size(json_object_get(launch, "binds")) - 1);
@@ -470,26 +512,40 @@ static int set_options(struct context *context, const struct arguments *argument
 	return r < 0 ? context_fail(context, r, &error) : 0;
 }
 
-static int fill(struct context *context, const struct arguments *arguments, json_t *launch)
+/* The command; of a harness, further arguments of its program. */
+static void set_operands(struct context *context, const struct arguments *arguments, json_t *launch)
 {
+	bool harness = json_object_get(launch, "harness") != NULL;
+	json_t *words = need_memory(json_array());
+
+	for (size_t i = 0; i < arguments->operand_count; i++)
+		json_array_append_new(words, bytes_value(arguments->operands[i]));
+	json_object_set_new(launch, harness ? "arguments" : "command", words);
+	origins_add(&context->origins, harness ? "arguments" : "command",
+		    harness ? "ARGUMENT" : "COMMAND");
+}
+
+static int fill(struct context *context, const struct arguments *arguments, struct spec *spec)
+{
+	json_t *launch = spec->launch;
 	const char *key;
-	json_t *command;
 	int r;
 
 	r = set_options(context, arguments, launch);
 	if (r)
 		return r;
-	r = set_prompt(context, arguments, launch);
+	r = set_prompt(context, arguments, spec);
 	if (r)
 		return r;
-	if (arguments->operand_count) {
-		command = need_memory(json_array());
-		for (size_t i = 0; i < arguments->operand_count; i++)
-			json_array_append_new(command, bytes_value(arguments->operands[i]));
-		json_object_set_new(launch, "command", command);
-		origins_add(&context->origins, "command", "COMMAND");
-	}
-	if (!json_object_get(launch, "command"))
+	/* A command that somebody meant must not become an argument of an agent. */
+	if (arguments->operand_count && !arguments->dashes && json_object_get(launch, "harness"))
+		return context_refuse(
+			context, EXIT_USED_WRONG, "-- ARGUMENT...",
+			"with --harness there is no COMMAND; arguments of its program "
+			"stand behind --");
+	if (arguments->operand_count)
+		set_operands(context, arguments, launch);
+	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness"))
 		return context_refuse(context, EXIT_USED_WRONG, "trialctl help launch",
 				      "COMMAND is missing: what is the Trial to run?");
 	/* A script's variable that is not set must not become a launch that repeats itself. */
@@ -504,49 +560,70 @@ static int fill(struct context *context, const struct arguments *arguments, json
 	return 0;
 }
 
-/* trialsd would refuse it as well; but a file that cannot be read is no matter of its. */
-static int check_prompt_file(const struct context *context, const json_t *launch)
+/*
+ * A file travels as a descriptor, and so may be one that trialsd could not open: its service has
+ * folders of its own, /tmp for one.
+ */
+static int open_prompt_file(struct context *context, struct spec *spec)
 {
-	const json_t *value = json_object_get(launch, "prompt_file");
+	const json_t *value = json_object_get(spec->launch, "prompt_file");
 	char *path;
 	size_t size;
 	int r;
 
 	if (!value || json_to_bytes(value, &path, &size) < 0)
 		return 0;
-	r = input_check(context, "prompt_file", path, PROMPT_FILE_BYTES_MAX);
+	r = input_open(context, "prompt_file", path, PROMPT_FILE_BYTES_MAX, &spec->prompt_fd);
 	free(path);
-	return r;
+	if (r)
+		return r;
+	json_object_del(spec->launch, "prompt_file");
+	json_object_set_new(spec->launch, "prompt_descriptor", json_true());
+	return 0;
 }
 
-int spec_make(struct context *context, const struct arguments *arguments, json_t **ret_launch)
+/* The protocol's own checks; what comes back has its order. */
+static int check(struct context *context, struct spec *spec)
 {
-	const char *spec = arguments_value(arguments, "spec");
 	struct trials_message *checked;
 	struct trials_error error;
-	json_t *launch = NULL;
+	int r;
+
+	r = arguments_from_json("launch", spec->launch, &checked, &error);
+	if (r < 0)
+		return context_fail(context, r, &error);
+	json_decref(spec->launch);
+	spec->launch = need_memory(json_from_message(checked));
+	trials_message_free(checked);
+	return 0;
+}
+
+void spec_done(struct spec *spec)
+{
+	json_decref(spec->launch);
+	if (spec->prompt_fd >= 0)
+		close(spec->prompt_fd);
+	*spec = (struct spec){.prompt_fd = -1};
+}
+
+int spec_make(struct context *context, const struct arguments *arguments, struct spec *ret_spec)
+{
+	const char *from = arguments_value(arguments, "spec");
+	struct spec spec = {.prompt_fd = -1};
 	int r = 0;
 
-	if (spec)
-		r = read_spec(context, spec, &launch);
+	if (from)
+		r = read_spec(context, from, &spec.launch);
 	else
-		launch = need_memory(json_object());
+		spec.launch = need_memory(json_object());
 	if (!r)
-		r = fill(context, arguments, launch);
-	if (!r) {
-		r = arguments_from_json("launch", launch, &checked, &error);
-		if (r < 0) {
-			r = context_fail(context, r, &error);
-		} else {
-			*ret_launch = need_memory(json_from_message(checked));
-			trials_message_free(checked);
-		}
-	}
-	if (!r && !arguments_given(arguments, "print-spec")) {
-		r = check_prompt_file(context, *ret_launch);
-		if (r)
-			json_decref(*ret_launch);
-	}
-	json_decref(launch);
+		r = fill(context, arguments, &spec);
+	if (!r)
+		r = check(context, &spec);
+	if (!r && !arguments_given(arguments, "print-spec"))
+		r = open_prompt_file(context, &spec);
+	if (r)
+		spec_done(&spec);
+	*ret_spec = spec;
 	return r;
 }

@@ -3,18 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hold_print.h"
 #include "json.h"
+#include "neutralise.h"
 #include "print.h"
 #include "proto/quantity.h"
 #include "trial_print.h"
-
-static void field(const json_t *trial, const char *key, const char *name)
-{
-	char *value = json_display(json_object_get(trial, key));
-
-	print_field(stdout, name, value);
-	free(value);
-}
 
 static void field_time(const json_t *trial, const char *key, const char *name)
 {
@@ -94,6 +88,15 @@ char *trial_line(const json_t *trial)
 	free(end);
 	free(word);
 	return need_memory(line);
+}
+
+void trial_tell_hold(const json_t *trial)
+{
+	char *hold = hold_text(trial);
+
+	if (*hold)
+		fprintf(stderr, "It is held: %s\n", hold);
+	free(hold);
 }
 
 bool trial_delivered(const json_t *trial)
@@ -220,9 +223,13 @@ static bool print_namespaces(const json_t *boundary, bool own, const char *title
 
 	json_object_foreach((json_t *)boundary, key, value)
 	{
+		char *name;
+
 		if (strncmp(key, "own_", 4) != 0 || json_is_true(value) != own)
 			continue;
-		printf("%s%s", any ? ", " : title, key + 4);
+		name = need_memory(neutralise_line(key + 4, strlen(key + 4)));
+		printf("%s%s", any ? ", " : title, name);
+		free(name);
 		any = true;
 	}
 	return any;
@@ -248,22 +255,47 @@ static void print_boundary(const json_t *boundary)
 		puts("no capabilities");
 }
 
+/* Whose session it is; before it was started, only what was asked for is known. */
+static void print_harness(const json_t *harness)
+{
+	static const char *const keys[][2] = {
+		{"name", "harness"},
+		{"product", "product"},
+		{"model", "model"},
+		{"effort", "effort"},
+		{"resume", "resume"},
+		{"executable", "executable"},
+		{"version", "version"},
+		{"sha256", "sha256"},
+		{"release", "release"},
+		{"login", "login"},
+		{"interpreter", "interpreter"},
+		{"prompt", "prompt by"},
+		{"file", "harness file"},
+	};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		json_print_field(harness, keys[i][0], keys[i][1]);
+}
+
 static void print_command(const json_t *trial)
 {
 	char *command = json_display_command(json_object_get(trial, "command"));
 	char *labels = json_display_pairs(json_object_get(trial, "labels"));
 
+	print_harness(json_object_get(trial, "harness"));
 	print_field(stdout, "command", command);
-	field(trial, "repository", "repository");
-	field(trial, "repository_mode", "mode");
-	field(trial, "cwd", "cwd");
-	field(trial, "network", "network");
-	field(trial, "backend", "backend");
-	field(trial, "unit", "unit");
+	json_print_field(trial, "repository", "repository");
+	json_print_field(trial, "repository_mode", "mode");
+	json_print_field(trial, "commit", "commit");
+	json_print_field(trial, "cwd", "cwd");
+	json_print_field(trial, "network", "network");
+	json_print_field(trial, "backend", "backend");
+	json_print_field(trial, "unit", "unit");
 	print_field(stdout, "labels", labels);
-	field(trial, "key", "key");
+	json_print_field(trial, "key", "key");
 	if (json_whole(trial, "priority", 0))
-		field(trial, "priority", "priority");
+		json_print_field(trial, "priority", "priority");
 	free(command);
 	free(labels);
 }
@@ -282,13 +314,13 @@ static void print_counters(const json_t *trial)
 	field_seconds(trial, "cpu_user_seconds", "  user");
 	field_seconds(trial, "cpu_system_seconds", "  system");
 	field_size(trial, "memory_peak", "memory peak");
-	field(trial, "tasks_peak", "tasks peak");
+	json_print_field(trial, "tasks_peak", "tasks peak");
 	field_size(trial, "io_read_bytes", "read");
 	field_size(trial, "io_write_bytes", "written");
 	if (json_whole(trial, "oom_kills", 0))
-		field(trial, "oom_kills", "oom kills");
+		json_print_field(trial, "oom_kills", "oom kills");
 	if (json_whole(trial, "task_limit_hits", 0))
-		field(trial, "task_limit_hits", "forks refused");
+		json_print_field(trial, "task_limit_hits", "forks refused");
 }
 
 static void print_list(const json_t *list, const char *name)
@@ -302,6 +334,25 @@ static void print_list(const json_t *list, const char *name)
 
 		print_field(stdout, name, text);
 		free(text);
+	}
+}
+
+/* What would be run or obeyed by the next git there: worth a look before that. */
+static void print_git_changes(const json_t *changes)
+{
+	json_t *change;
+	size_t i;
+
+	json_array_foreach(changes, i, change)
+	{
+		char *path = json_display(json_object_get(change, "path"));
+		char *word = json_display(json_object_get(change, "change"));
+		char text[4200];
+
+		snprintf(text, sizeof(text), "%s %s", path, word);
+		print_field(stdout, "git", text);
+		free(path);
+		free(word);
 	}
 }
 
@@ -334,28 +385,32 @@ static void print_plan(const json_t *plan)
 void trial_print(const struct context *context, const json_t *trial)
 {
 	char *end = trial_end(trial);
+	char *hold = hold_text(trial);
 
-	field(trial, "id", "id");
-	field(trial, "uuid", "uuid");
+	json_print_field(trial, "id", "id");
+	json_print_field(trial, "uuid", "uuid");
 	field_word(context, trial, "state");
 	field_word(context, trial, "outcome");
-	field(trial, "cause", "cause");
+	json_print_field(trial, "cause", "cause");
 	print_field(stdout, "end", end);
-	field(trial, "ended_by", "ended by");
-	field(trial, "message", "message");
-	field(trial, "hint", "hint");
-	field(trial, "canceled_by", "canceled by");
-	field(trial, "position", "position");
-	field(trial, "waits_for", "waits for");
-	field(trial, "role", "role");
+	json_print_field(trial, "ended_by", "ended by");
+	json_print_field(trial, "message", "message");
+	json_print_field(trial, "hint", "hint");
+	json_print_field(trial, "canceled_by", "canceled by");
+	json_print_field(trial, "position", "position");
+	json_print_field(trial, "waits_for", "waits for");
+	print_field(stdout, "held", hold);
+	json_print_field(trial, "role", "role");
 	print_command(trial);
 	print_counters(trial);
 	print_boundary(json_object_get(trial, "boundary"));
 	print_list(json_object_get(trial, "notes"), "note");
-	field(trial, "folder", "folder");
-	field(trial, "plan_digest", "plan digest");
+	print_git_changes(json_object_get(trial, "git_changes"));
+	json_print_field(trial, "folder", "folder");
+	json_print_field(trial, "plan_digest", "plan digest");
 	print_limits(context, json_object_get(trial, "limits"));
 	print_logs(context, json_object_get(trial, "logs"));
 	print_plan(json_object_get(trial, "plan"));
 	free(end);
+	free(hold);
 }

@@ -33,7 +33,7 @@ extern "C" {
 
 #define TRIALS_API __attribute__((visibility("default")))
 
-/* Names and meanings never change. Strings are always terminated; empty: nothing to say. */
+/* Names and meanings never change. Strings are UTF-8, terminated; empty: nothing to say. */
 struct trials_error {
 	char code[64]; /* trialsd's word, or: no_daemon no_answer gone protocol memory invalid */
 	char message[4200]; /* what is wrong, for a person, one sentence, no line end */
@@ -109,6 +109,19 @@ TRIALS_API int trials_call(struct trials_connection *connection, const char *ver
 TRIALS_API int trials_send(struct trials_connection *connection, const char *verb,
 			   const struct trials_message *arguments, double timeout_seconds,
 			   uint64_t *ret_number, struct trials_error *ret_error);
+
+/*
+ * A launch whose prompt travels as a descriptor: its arguments have prompt_descriptor true, and
+ * neither prompt nor prompt_file. prompt_fd is a regular file or a memfd, open for reading, of at
+ * most 20 MiB; a pipe is not, and has to be read into a memfd first. trialsd reads it from its
+ * start, wherever its offset stands, before it replies. It stays the caller's, who may close it as
+ * soon as this has returned. -1: none, which is trials_send() of a launch. The reply is for
+ * trials_receive(). -EBADF, -ETOOMANYREFS: the descriptor cannot be sent, and nothing was.
+ */
+TRIALS_API int trials_send_launch(struct trials_connection *connection,
+				  const struct trials_message *arguments, int prompt_fd,
+				  double timeout_seconds, uint64_t *ret_number,
+				  struct trials_error *ret_error);
 
 /* The reply to that request. Otherwise as trials_call(). */
 TRIALS_API int trials_receive(struct trials_connection *connection, uint64_t number,

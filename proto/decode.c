@@ -39,7 +39,7 @@ static void append_name(char *text, size_t size, const char *name, size_t name_s
 	size_t at = strlen(text);
 
 	for (size_t i = 0; i < name_size && at + 1 < size; i++)
-		text[at++] = name[i] >= 0x20 && name[i] < 0x7f ? name[i] : '?';
+		text[at++] = (char)(name[i] >= 0x20 && name[i] < 0x7f ? name[i] : '?');
 	text[at] = '\0';
 }
 
@@ -501,15 +501,20 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_BACKEND] = decode_word,
 	[FIELD_STREAM] = decode_word,
 	[FIELD_CHECK_STATE] = decode_word,
+	[FIELD_HOLD] = decode_word,
 	[FIELD_LIMITS] = decode_structure,
 	[FIELD_BOUNDARY] = decode_structure,
 	[FIELD_TRIAL] = decode_structure,
 	[FIELD_BINDS] = decode_structures,
 	[FIELD_LIMIT_STATES] = decode_structures,
 	[FIELD_LOG_STATES] = decode_structures,
+	[FIELD_GIT_CHANGES] = decode_structures,
+	[FIELD_LOGIN_OUTCOMES] = decode_structures,
 	[FIELD_STATUS_TRIALS] = decode_structures,
 	[FIELD_DOCTOR_CHECKS] = decode_structures,
 	[FIELD_TRIALS] = decode_structures,
+	[FIELD_TRIAL_HARNESS] = decode_structure,
+	[FIELD_HARNESSES] = decode_structures,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

@@ -260,15 +260,20 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_BACKEND] = {encode_word, BY_HAS},
 	[FIELD_STREAM] = {encode_word, BY_HAS},
 	[FIELD_CHECK_STATE] = {encode_word, BY_HAS},
+	[FIELD_HOLD] = {encode_word, BY_HAS},
 	[FIELD_LIMITS] = {encode_structure, BY_HAS},
 	[FIELD_BOUNDARY] = {encode_structure, BY_HAS},
 	[FIELD_TRIAL] = {encode_structure, BY_HAS},
 	[FIELD_BINDS] = {encode_structures, BY_COUNT},
 	[FIELD_LIMIT_STATES] = {encode_structures, BY_COUNT},
 	[FIELD_LOG_STATES] = {encode_structures, BY_COUNT},
+	[FIELD_GIT_CHANGES] = {encode_structures, BY_COUNT},
+	[FIELD_LOGIN_OUTCOMES] = {encode_structures, BY_COUNT},
 	[FIELD_STATUS_TRIALS] = {encode_structures, BY_COUNT},
 	[FIELD_DOCTOR_CHECKS] = {encode_structures, BY_COUNT},
 	[FIELD_TRIALS] = {encode_structures, BY_COUNT},
+	[FIELD_TRIAL_HARNESS] = {encode_structure, BY_HAS},
+	[FIELD_HARNESSES] = {encode_structures, BY_COUNT},
 };
 
 static bool field_present(const struct field *field, const void *structure)

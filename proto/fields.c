@@ -29,12 +29,28 @@
 #define FIELDS LOG_STATE_FIELDS
 #include "field_table.h"
 
+#define THIS git_change
+#define FIELDS GIT_CHANGE_FIELDS
+#include "field_table.h"
+
+#define THIS login_outcome
+#define FIELDS LOGIN_OUTCOME_FIELDS
+#include "field_table.h"
+
 #define THIS status_trial
 #define FIELDS STATUS_TRIAL_FIELDS
 #include "field_table.h"
 
 #define THIS doctor_check
 #define FIELDS DOCTOR_CHECK_FIELDS
+#include "field_table.h"
+
+#define THIS trial_harness
+#define FIELDS TRIAL_HARNESS_FIELDS
+#include "field_table.h"
+
+#define THIS harness_view
+#define FIELDS HARNESS_VIEW_FIELDS
 #include "field_table.h"
 
 #define THIS outcome_record
@@ -97,6 +113,10 @@
 #define FIELDS DRAIN_FIELDS
 #include "field_table.h"
 
+#define THIS harness_request
+#define FIELDS HARNESS_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -137,6 +157,10 @@
 #define FIELDS PAUSE_REPLY_FIELDS
 #include "field_table.h"
 
+#define THIS harness_reply
+#define FIELDS HARNESS_REPLY_FIELDS
+#include "field_table.h"
+
 #define THIS shutdown_reply
 #define FIELDS SHUTDOWN_REPLY_FIELDS
 #include "field_table.h"
@@ -169,6 +193,10 @@
 #define FIELDS CAUGHT_UP_EVENT_FIELDS
 #include "field_table.h"
 
+#define THIS queue_event
+#define FIELDS QUEUE_EVENT_FIELDS
+#include "field_table.h"
+
 #define THIS error_body
 #define FIELDS ERROR_FIELDS
 #include "field_table.h"
@@ -179,6 +207,7 @@ ASSERT_WIDTH_(state)
 ASSERT_WIDTH_(outcome)
 ASSERT_WIDTH_(cause)
 ASSERT_WIDTH_(ender)
+ASSERT_WIDTH_(hold)
 ASSERT_WIDTH_(role)
 ASSERT_WIDTH_(mode)
 ASSERT_WIDTH_(network)
@@ -198,11 +227,19 @@ const struct message_type *verb_arguments_type(enum verb verb)
 const struct message_type *field_inner_type(enum field_type type)
 {
 	static const struct message_type *const types[FIELD_TYPE_COUNT] = {
-		[FIELD_LIMITS] = &limits_spec_type,	    [FIELD_BOUNDARY] = &boundary_type,
-		[FIELD_TRIAL] = &trial_view_type,	    [FIELD_BINDS] = &bind_spec_type,
-		[FIELD_LIMIT_STATES] = &limit_state_type,   [FIELD_LOG_STATES] = &log_state_type,
-		[FIELD_STATUS_TRIALS] = &status_trial_type, [FIELD_TRIALS] = &trial_view_type,
+		[FIELD_LIMITS] = &limits_spec_type,
+		[FIELD_BOUNDARY] = &boundary_type,
+		[FIELD_TRIAL] = &trial_view_type,
+		[FIELD_BINDS] = &bind_spec_type,
+		[FIELD_LIMIT_STATES] = &limit_state_type,
+		[FIELD_LOG_STATES] = &log_state_type,
+		[FIELD_STATUS_TRIALS] = &status_trial_type,
+		[FIELD_TRIALS] = &trial_view_type,
 		[FIELD_DOCTOR_CHECKS] = &doctor_check_type,
+		[FIELD_TRIAL_HARNESS] = &trial_harness_type,
+		[FIELD_HARNESSES] = &harness_view_type,
+		[FIELD_GIT_CHANGES] = &git_change_type,
+		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
 	};
 
 	return types[type];

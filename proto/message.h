@@ -29,6 +29,7 @@
 #define OUTCOME_ENUMERATOR_(name, counts, doc) OUTCOME_##name,
 #define CAUSE_ENUMERATOR_(name, doc) CAUSE_##name,
 #define ENDER_ENUMERATOR_(name, doc) ENDER_##name,
+#define HOLD_ENUMERATOR_(name, doc) HOLD_##name,
 #define ROLE_ENUMERATOR_(name, doc) ROLE_##name,
 #define MODE_ENUMERATOR_(name, doc) MODE_##name,
 #define NETWORK_ENUMERATOR_(name, doc) NETWORK_##name,
@@ -43,6 +44,7 @@ enum state { PROTOCOL_STATES(STATE_ENUMERATOR_) STATE_COUNT };
 enum outcome { PROTOCOL_OUTCOMES(OUTCOME_ENUMERATOR_) OUTCOME_COUNT };
 enum cause { PROTOCOL_CAUSES(CAUSE_ENUMERATOR_) CAUSE_COUNT };
 enum ender { PROTOCOL_ENDERS(ENDER_ENUMERATOR_) ENDER_COUNT };
+enum hold { PROTOCOL_HOLDS(HOLD_ENUMERATOR_) HOLD_COUNT };
 enum role { PROTOCOL_ROLES(ROLE_ENUMERATOR_) ROLE_COUNT };
 enum mode { PROTOCOL_MODES(MODE_ENUMERATOR_) MODE_COUNT };
 enum network { PROTOCOL_NETWORKS(NETWORK_ENUMERATOR_) NETWORK_COUNT };
@@ -61,6 +63,7 @@ DECLARE_WORDS_(state)
 DECLARE_WORDS_(outcome)
 DECLARE_WORDS_(cause)
 DECLARE_WORDS_(ender)
+DECLARE_WORDS_(hold)
 DECLARE_WORDS_(role)
 DECLARE_WORDS_(mode)
 DECLARE_WORDS_(network)
@@ -102,9 +105,12 @@ struct pair_list {
 LIST_TYPE_(bind_list, bind_spec)
 LIST_TYPE_(limit_state_list, limit_state)
 LIST_TYPE_(log_state_list, log_state)
+LIST_TYPE_(git_change_list, git_change)
+LIST_TYPE_(login_outcome_list, login_outcome)
 LIST_TYPE_(status_trial_list, status_trial)
 LIST_TYPE_(trial_list, trial_view)
 LIST_TYPE_(doctor_check_list, doctor_check)
+LIST_TYPE_(harness_view_list, harness_view)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -136,6 +142,7 @@ LIST_TYPE_(doctor_check_list, doctor_check)
 #define MEMBER_OUTCOME_(n) enum outcome n;
 #define MEMBER_CAUSE_(n) enum cause n;
 #define MEMBER_ENDER_(n) enum ender n;
+#define MEMBER_HOLD_(n) enum hold n;
 #define MEMBER_ROLE_(n) enum role n;
 #define MEMBER_MODE_(n) enum mode n;
 #define MEMBER_NETWORK_(n) enum network n;
@@ -148,17 +155,21 @@ LIST_TYPE_(doctor_check_list, doctor_check)
 #define MEMBER_BINDS_(n) struct bind_list n;
 #define MEMBER_LIMIT_STATES_(n) struct limit_state_list n;
 #define MEMBER_LOG_STATES_(n) struct log_state_list n;
+#define MEMBER_GIT_CHANGES_(n) struct git_change_list n;
+#define MEMBER_LOGIN_OUTCOMES_(n) struct login_outcome_list n;
 #define MEMBER_STATUS_TRIALS_(n) struct status_trial_list n;
 #define MEMBER_TRIALS_(n) struct trial_list n;
 #define MEMBER_DOCTOR_CHECKS_(n) struct doctor_check_list n;
+#define MEMBER_TRIAL_HARNESS_(n) struct trial_harness n;
+#define MEMBER_HARNESSES_(n) struct harness_view_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
 	X(UINT) X(SIZE) X(TIME) X(INT) X(SECONDS) X(FLOAT) X(BOOL) X(STRING) X(BYTES) X(PATH)    \
 	X(BLOB) X(STRINGS) X(BYTES_LIST) X(PAIRS) X(STRING_PAIRS) X(STATE) X(OUTCOME) X(CAUSE)   \
 	X(ENDER) X(ROLE) X(MODE) X(NETWORK) X(BACKEND) X(STREAM) X(LIMITS) X(BOUNDARY) X(TRIAL)  \
-	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(STATUS_TRIALS) X(TRIALS)  \
-	X(CHECK_STATE) X(DOCTOR_CHECKS)
+	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
+	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

@@ -23,6 +23,7 @@
 #define FRAME_HEADER_BYTES 4
 #define FRAME_BYTES_MAX (1024u * 1024u)
 #define FRAME_DEADLINE_SECONDS 10 /* from a frame's first byte to its last */
+#define FRAME_DESCRIPTORS_MAX 1 /* beside a launch that says so */
 
 /* Structure limits, checked on the raw bytes before anything is allocated for them. */
 #define MESSAGE_DEPTH_MAX 8
@@ -37,6 +38,7 @@
 #define CLIENT_OUTPUT_BYTES_MAX (4u * 1024u * 1024u) /* queued and not yet read, per client */
 #define CLIENTS_OUTPUT_BYTES_MAX (64u * 1024u * 1024u) /* of all clients together */
 #define CLIENT_LISTS_MAX 2 /* pages in the making, per client: one frame each */
+#define CLIENT_PROMPTS_MAX 4 /* descriptors that are being read, per client */
 
 /* Trials. */
 #define PATH_BYTES_MAX 4095
@@ -44,6 +46,7 @@
 #define PROMPT_FILE_BYTES_MAX (20u * 1024u * 1024u)
 #define PRIORITY_MAX 1000 /* and -1000 */
 #define LIST_PAGE_MAX 200
+#define HARNESS_NAME_BYTES_MAX 32
 #define LOG_CHUNK_BYTES_MAX (64u * 1024u)
 #define LIMIT_BYTES_MAX (1ull << 50)
 #define LIMIT_OUTPUT_BYTES_MIN (64u * 1024u)
@@ -66,6 +69,7 @@
 	X(pause, "start nothing more, until resumed, whatever restarts")                         \
 	X(resume, "take a pause back")                                                           \
 	X(drain, "pause, and say when nothing runs any more")                                    \
+	X(harness, "what is known of the Harnesses, and where their programs are")               \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 
@@ -75,7 +79,8 @@
 	X(log, "a chunk of output")                                                              \
 	X(gap, "bytes that were produced and not kept")                                          \
 	X(log_end, "the output's end was reached and the Trial has ended, or it is not followed")  \
-	X(caught_up, "a watch that began with after has sent what there was; from now on it is new")
+	X(caught_up, "a watch that began with after has sent what there was; from now on it is new") \
+	X(queue, "the queue is held, or for another reason, or is held no more")
 
 /* X(name, "what it says, and what the client should do") */
 #define PROTOCOL_ERRORS(X)                                                                       \
@@ -130,6 +135,13 @@
 	X(daemon, "trialsd")                                                                     \
 	X(keeper, "the Trial's keeper, since the sandbox failed")                                \
 	X(outside, "something outside trialsd")
+
+/* X(name, "meaning"): what holds the queue */
+#define PROTOCOL_HOLDS(X)                                                                        \
+	X(pause, "a client's pause; resume ends it")                                             \
+	X(drain, "a client's drain; resume ends it")                                             \
+	X(disk, "too little free space; ends by itself when there is enough")                    \
+	X(sandbox, "no sandbox can be built here; doctor says why, and it ends once that is mended")
 
 #define PROTOCOL_ROLES(X)                                                                        \
 	X(trial, "does the work; its repository is read-write")                                  \
@@ -208,7 +220,15 @@
 	X(labels, STRING_PAIRS, OPTIONAL, 64, "the client's own names for this Trial")           \
 	X(key, STRING, OPTIONAL, 128, "same key and body: the same Trial, never a second one")   \
 	X(priority, INT, OPTIONAL, PRIORITY_MAX, "higher runs first; default 0")                 \
-	X(grace_seconds, SECONDS, OPTIONAL, 3600, "from TERM to the end; default 10")
+	X(grace_seconds, SECONDS, OPTIONAL, 3600, "from TERM to the end; default 10")            \
+	X(prompt_descriptor, BOOL, OPTIONAL, 0, "it is the descriptor that comes with this frame") \
+	X(harness, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX,                                     \
+	  "instead of command: a session of this Harness; prompt is its task")                   \
+	X(model, STRING, OPTIONAL, 256, "of a harness: the model")                               \
+	X(effort, STRING, OPTIONAL, 32, "of a harness: how much effort the model is to make")    \
+	X(resume, STRING, OPTIONAL, 256, "of a harness: the session to go on with")              \
+	X(executable, PATH, OPTIONAL, PATH_BYTES_MAX, "of a harness: its program, absolute")     \
+	X(arguments, BYTES_LIST, OPTIONAL, 4096, "of a harness: further arguments of its program")
 
 #define LIST_FIELDS(X)                                                                           \
 	X(state, STATE, OPTIONAL, 0, "only Trials in this state")                                \
@@ -256,6 +276,9 @@
 #define DRAIN_FIELDS(X)                                                                          \
 	X(reason, STRING, OPTIONAL, 200, "why; default: as it is paused already, or none")
 
+#define HARNESS_FIELDS(X)                                                                        \
+	X(name, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX, "only this one, whole; default: all")
+
 #define STATUS_FIELDS(X)
 
 #define SHUTDOWN_FIELDS(X) X(cancel, BOOL, OPTIONAL, 0, "cancel what runs, and wait for its end, first")
@@ -275,6 +298,7 @@
 	X(pause, PAUSE_FIELDS)                                                                   \
 	X(resume, RESUME_FIELDS)                                                                 \
 	X(drain, DRAIN_FIELDS)                                                                   \
+	X(harness, HARNESS_FIELDS)                                                               \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -305,6 +329,19 @@
 	X(kept, UINT, REQUIRED, 0, "bytes kept")                                                 \
 	X(path, PATH, OPTIONAL, PATH_BYTES_MAX, "file with the head; .NNN files beside it hold the tail")
 
+/* A file that tells git what to run or to do, and which is not as it was before the Trial. */
+#define GIT_CHANGE_FIELDS(X)                                                                     \
+	X(path, BYTES, REQUIRED, PATH_BYTES_MAX, "in the repository, or absolute where its git folder is elsewhere") \
+	X(change, STRING, REQUIRED, 16, "added, changed or removed; or more: there are others")
+
+/* What became of a login that the Trial had a copy of. */
+#define LOGIN_OUTCOME_FIELDS(X)                                                                  \
+	X(harness, STRING, REQUIRED, 64, "whose login")                                          \
+	X(state, STRING, REQUIRED, 16, "good, suspect (the copy was damaged, and not carried) or failed") \
+	X(reason, STRING, OPTIONAL, 512, "why it is not good: a part of a sentence")             \
+	X(refreshed_at, TIME, OPTIONAL, 0, "the Trial's last refresh reached the host")          \
+	X(ends_at, TIME, OPTIONAL, 0, "when it ends, where that can be told")
+
 /*
  * What the keeper reports when a Trial has ended: its exit record, the file `outcome` in the
  * Trial's folder. The same keys stand in a Trial.
@@ -332,12 +369,38 @@
 	X(task_limit_hits, UINT, OPTIONAL, 0, "forks refused for the task limit")                \
 	X(limits, LIMIT_STATES, OPTIONAL, 16, "limits asked for and found in force")             \
 	X(boundary, BOUNDARY, OPTIONAL, 0, "the sandbox as seen from inside")                    \
-	X(logs, LOG_STATES, OPTIONAL, 2, "what was written and what is kept")
+	X(logs, LOG_STATES, OPTIONAL, 2, "what was written and what is kept")                    \
+	X(commit, STRING, OPTIONAL, 64, "what the repository had checked out when it started")   \
+	X(git_changes, GIT_CHANGES, OPTIONAL, 65, "changed while it ran: git's configuration, hooks, attributes, …") \
+	X(logins, LOGIN_OUTCOMES, OPTIONAL, 8, "what became of the logins it had")
+
+/* What holds the queue: the same keys wherever it is told. */
+#define HOLD_FIELDS(X)                                                                           \
+	X(hold, HOLD, OPTIONAL, 0, "what holds the queue; missing: nothing does")                \
+	X(held_reason, STRING, OPTIONAL, 4096, "why, as pause and drain were told, or what is to be mended") \
+	X(held_by, STRING, OPTIONAL, 128, "the client that asked for it, of pause and drain")    \
+	X(held_at, TIME, OPTIONAL, 0, "since when; of pause and drain: asked for last")
+
+/* Whose session a Trial is: as it was asked for, and, once it was started, as it was found. */
+#define TRIAL_HARNESS_FIELDS(X)                                                                  \
+	X(name, STRING, REQUIRED, HARNESS_NAME_BYTES_MAX, "the Harness")                         \
+	X(product, STRING, OPTIONAL, 64, "what it is called")                                    \
+	X(model, STRING, OPTIONAL, 256, "as asked")                                              \
+	X(effort, STRING, OPTIONAL, 32, "as asked")                                              \
+	X(resume, STRING, OPTIONAL, 256, "as asked")                                             \
+	X(executable, PATH, OPTIONAL, PATH_BYTES_MAX, "its program, through all symbolic links") \
+	X(version, STRING, OPTIONAL, 64, "of the program, where it could be told")               \
+	X(sha256, STRING, OPTIONAL, 64, "of the program, hexadecimal")                           \
+	X(release, PATH, OPTIONAL, PATH_BYTES_MAX, "what of it is visible inside")               \
+	X(interpreter, PATH, OPTIONAL, PATH_BYTES_MAX, "the program that a script is run by")    \
+	X(login, STRING, OPTIONAL, 16, "how it is signed in: the kind of its login")             \
+	X(prompt, STRING, OPTIONAL, 16, "how it is given its prompt: argument, stdin or file")   \
+	X(file, PATH, OPTIONAL, PATH_BYTES_MAX, "the .harness file that said so")
 
 /* A Trial, as show, list, launch, wait, cancel and the state event give it. */
 #define TRIAL_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "positive, never reused")                                       \
-	X(uuid, STRING, REQUIRED, 36, "names its scope and its keeper; another when it is started again")                          \
+	X(uuid, STRING, REQUIRED, 36, "names its scope and its keeper; each start has another")                          \
 	X(state, STATE, REQUIRED, 0, "where it is")                                              \
 	X(role, ROLE, REQUIRED, 0, "trial or grader")                                            \
 	X(command, BYTES_LIST, OPTIONAL, 4096, "program and arguments")                          \
@@ -359,7 +422,9 @@
 	X(plan_digest, STRING, OPTIONAL, 64, "SHA-256 of the sandbox plan, hexadecimal")         \
 	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments (show with plan)")          \
 	X(disk_bytes, SIZE, OPTIONAL, 0, "what its folder takes on disk (list with sizes)")      \
-	OUTCOME_FIELDS(X)
+	HOLD_FIELDS(X)                                                                           \
+	OUTCOME_FIELDS(X)                                                                        \
+	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: whose it is")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -390,7 +455,10 @@
 	X(clients, UINT, REQUIRED, 0, "connected")                                               \
 	X(trials, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "what is not over, next first")        \
 	X(paused, BOOL, OPTIONAL, 0, "nothing is started until resume")                          \
-	X(paused_reason, STRING, OPTIONAL, 200, "why, as pause was given it")
+	X(paused_reason, STRING, OPTIONAL, 200, "why, as pause was given it")                    \
+	HOLD_FIELDS(X)                                                                           \
+	X(held, UINT, OPTIONAL, 0, "of those that are queued, held")                             \
+	X(ledger, STRING, OPTIONAL, 1024, "what happened to the ledger: it was corrupt, and rebuilt")
 
 /* One thing that doctor looked at. */
 #define DOCTOR_CHECK_FIELDS(X)                                                                   \
@@ -407,6 +475,28 @@
 	X(hint, STRING, OPTIONAL, 4096, "the one command that mends it")                         \
 	X(checks, DOCTOR_CHECKS, REQUIRED, 64, "in the order they were made")
 
+/* A Harness. What stands below fault is there only when its file is not at fault. */
+#define HARNESS_VIEW_FIELDS(X)                                                                   \
+	X(name, STRING, REQUIRED, HARNESS_NAME_BYTES_MAX, "what launch takes")                   \
+	X(file, PATH, REQUIRED, PATH_BYTES_MAX, "its .harness file")                             \
+	X(own, BOOL, REQUIRED, 0, "true: the person's own, not one that came with trialsd")      \
+	X(fault, STRING, OPTIONAL, 4096, "what is wrong with the file, with line and key")       \
+	X(product, STRING, OPTIONAL, 64, "what it is called")                                    \
+	X(family, STRING, OPTIONAL, 32, "the family of its models")                              \
+	X(executable, PATH, OPTIONAL, PATH_BYTES_MAX, "its program, through all symbolic links") \
+	X(version, STRING, OPTIONAL, 64, "of the program, where it could be told")               \
+	X(release, PATH, OPTIONAL, PATH_BYTES_MAX, "what of it is visible inside")               \
+	X(interpreter, PATH, OPTIONAL, PATH_BYTES_MAX, "the program that a script is run by")    \
+	X(missing, STRING, OPTIONAL, 4096, "why it cannot be launched: what was not found where") \
+	X(hint, STRING, OPTIONAL, 4096, "what mends it")                                         \
+	X(logins, STRINGS, OPTIONAL, 8, "kinds of login, the preferred one first")               \
+	X(prompts, STRINGS, OPTIONAL, 8, "ways it takes a prompt, the preferred one first")      \
+	X(arguments, BYTES_LIST, OPTIONAL, 4096, "its command line, as the file has it (with name)") \
+	X(read_only, BYTES_LIST, OPTIONAL, 256, "files of the person's own that it sees (with name)") \
+	X(hosts, STRINGS, OPTIONAL, 256, "hosts that each session needs (with name)")
+
+#define HARNESS_REPLY_FIELDS(X) X(harnesses, HARNESSES, REQUIRED, 512, "by name")
+
 #define PRUNE_REPLY_FIELDS(X)                                                                    \
 	X(pruned, UINT, REQUIRED, 0, "Trials removed, or to be removed with dry_run")            \
 	X(bytes, SIZE, REQUIRED, 0, "that their folders took on disk")                           \
@@ -422,7 +512,8 @@
 #define LOGS_REPLY_FIELDS(X) X(offset, UINT, REQUIRED, 0, "where the output will start")
 
 #define WATCH_REPLY_FIELDS(X)                                                                    \
-	X(number, UINT, OPTIONAL, 0, "of the newest change, whichever Trial's; 0: there was none")
+	X(number, UINT, OPTIONAL, 0, "of the newest change, whichever Trial's; 0: there was none") \
+	HOLD_FIELDS(X)
 
 #define STATE_EVENT_FIELDS(X)                                                                    \
 	X(trial, TRIAL, REQUIRED, 0, "the Trial as it is now")                                   \
@@ -432,6 +523,12 @@
 	X(state, STATE, OPTIONAL, 0, "the state that it led to")
 
 #define CAUGHT_UP_EVENT_FIELDS(X) X(number, UINT, REQUIRED, 0, "of the last change looked at")
+
+#define QUEUE_EVENT_FIELDS(X)                                                                    \
+	X(at, TIME, REQUIRED, 0, "when it was")                                                  \
+	X(running, UINT, REQUIRED, 0, "still holding a slot")                                    \
+	X(queued, UINT, REQUIRED, 0, "waiting")                                                  \
+	HOLD_FIELDS(X)
 
 #define LOG_EVENT_FIELDS(X)                                                                      \
 	X(offset, UINT, REQUIRED, 0, "of the first byte")                                        \
@@ -458,8 +555,12 @@
 	M(limit_state, LIMIT_STATE_FIELDS)                                                       \
 	M(boundary, BOUNDARY_FIELDS)                                                             \
 	M(log_state, LOG_STATE_FIELDS)                                                           \
+	M(git_change, GIT_CHANGE_FIELDS)                                                         \
+	M(login_outcome, LOGIN_OUTCOME_FIELDS)                                                   \
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
+	M(trial_harness, TRIAL_HARNESS_FIELDS)                                                   \
+	M(harness_view, HARNESS_VIEW_FIELDS)                                                     \
 	M(outcome_record, OUTCOME_FIELDS)                                                        \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
@@ -475,6 +576,7 @@
 	M(pause_request, PAUSE_FIELDS)                                                           \
 	M(resume_request, RESUME_FIELDS)                                                         \
 	M(drain_request, DRAIN_FIELDS)                                                           \
+	M(harness_request, HARNESS_FIELDS)                                                       \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
@@ -485,6 +587,7 @@
 	M(pause_reply, PAUSE_REPLY_FIELDS)                                                       \
 	M(resume_reply, PAUSE_REPLY_FIELDS)                                                      \
 	M(drain_reply, PAUSE_REPLY_FIELDS)                                                       \
+	M(harness_reply, HARNESS_REPLY_FIELDS)                                                   \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \
@@ -493,4 +596,5 @@
 	M(gap_event, GAP_EVENT_FIELDS)                                                           \
 	M(log_end_event, LOG_END_EVENT_FIELDS)                                                   \
 	M(caught_up_event, CAUGHT_UP_EVENT_FIELDS)                                               \
+	M(queue_event, QUEUE_EVENT_FIELDS)                                                       \
 	M(error_body, ERROR_FIELDS)

@@ -61,7 +61,7 @@ static int read_number(const char **text, struct number *ret_number)
 
 static char lower(char c)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+	return (char)(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
 }
 
 /* The power of 1024 of a prefix letter, 0 for none; moves *text past "G", "GB", "GiB" or "B". */

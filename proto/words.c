@@ -44,6 +44,7 @@ DEFINE_WORDS_(state, PROTOCOL_STATES, WORD_)
 DEFINE_WORDS_(outcome, PROTOCOL_OUTCOMES, OUTCOME_WORD_)
 DEFINE_WORDS_(cause, PROTOCOL_CAUSES, WORD_)
 DEFINE_WORDS_(ender, PROTOCOL_ENDERS, WORD_)
+DEFINE_WORDS_(hold, PROTOCOL_HOLDS, WORD_)
 DEFINE_WORDS_(role, PROTOCOL_ROLES, WORD_)
 DEFINE_WORDS_(mode, PROTOCOL_MODES, WORD_)
 DEFINE_WORDS_(network, PROTOCOL_NETWORKS, WORD_)
@@ -68,6 +69,7 @@ const struct word_set *field_words(enum field_type type)
 		[FIELD_ROLE] = &role_words,	  [FIELD_MODE] = &mode_words,
 		[FIELD_NETWORK] = &network_words, [FIELD_BACKEND] = &backend_words,
 		[FIELD_STREAM] = &stream_words,	  [FIELD_CHECK_STATE] = &check_state_words,
+		[FIELD_HOLD] = &hold_words,
 	};
 
 	return sets[type];

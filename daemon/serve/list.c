@@ -3,6 +3,9 @@
 /*
  * The list verb: a page of Trials. Rows come from the ledger a page at a time; a page of large
  * launches may not fit a frame, and is then halved until it does, with a cursor for the rest.
+ *
+ * A row says `queued` of a Trial that is held (queue/hold.c): what a list of one state is of is looked
+ * at again when a row has become a Trial.
  */
 #include "serve/request.h"
 
@@ -19,6 +22,8 @@ void view_shorten(struct trial_view *view)
 	view->has.command = false;
 	view->labels = (struct pair_list){0};
 	view->has.labels = false;
+	view->harness.executable = view->harness.release = NULL;
+	view->harness.interpreter = view->harness.file = NULL;
 }
 
 static int list_write(struct request *request, struct list_reply *reply)
@@ -70,10 +75,11 @@ static void list_answer(struct request *request, struct ledger_row *const *rows,
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		r = view_make(&views[i], rows[i], queue_trials_folder(queue), false);
 		view_add_queue(&views[i].trial, queue, reasons[i]);
+		if (request->only >= 0 && (int)views[i].trial.state != request->only)
+			continue;
 		views[i].trial.disk_bytes = bytes ? bytes[i] : 0;
 		views[i].trial.has.disk_bytes = bytes != NULL;
-		reply.trials.items[i] = views[i].trial;
-		reply.trials.count++;
+		reply.trials.items[reply.trials.count++] = views[i].trial;
 	}
 	if (r == 0 && !request->session->closing)
 		r = list_write(request, &reply);
@@ -168,6 +174,16 @@ void handle_list(struct request *request, const void *arguments)
 	};
 
 	request->with_sizes = list->sizes;
+	request->only = filter.state;
+	if (filter.state == STATE_held || filter.state == STATE_queued) {
+		/* The ledger has one word for both; all that wait are the one or the other. */
+		if ((filter.state == STATE_held) !=
+		    queue_hold(request->session->server->options.queue, NULL)) {
+			list_answer(request, NULL, 0, 0, NULL);
+			return;
+		}
+		filter.state = STATE_queued;
+	}
 	request->call.done = on_listed;
 	ledger_list(request->session->server->options.ledger, &request->call, &filter);
 }

@@ -21,7 +21,7 @@ int server_bind(const char *path, int *ret_fd, struct fault *ret_fault)
 				 "%s: a socket's name has at most %zu bytes, this has %zu", path,
 				 sizeof(address.sun_path) - 1, strlen(path)),
 		       fault_hint(ret_fault, "name a shorter folder with --runtime DIR");
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	if (lstat(path, &st) == 0) {
 		if (!S_ISSOCK(st.st_mode))
 			return fault_set(ret_fault, ERROR_refused,

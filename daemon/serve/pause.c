@@ -60,10 +60,13 @@ static void on_paused(void *context, int result)
 		session_settled(request->session);
 }
 
-/* reason NULL: resumes. */
-static void pause_ask(struct request *request, const char *reason)
+static void pause_ask(struct request *request, enum hold kind, const char *reason)
 {
-	if (queue_pause(queue_of(request), reason, on_paused, request) < 0)
+	char by[128];
+	const struct queue_hold hold = {.kind = kind, .reason = reason ? reason : "", .by = by};
+
+	session_describe(request->session, by, sizeof(by));
+	if (queue_pause(queue_of(request), &hold, on_paused, request) < 0)
 		request_refuse(request, ERROR_internal, "not enough memory", NULL);
 }
 
@@ -71,25 +74,23 @@ void handle_pause(struct request *request, const void *arguments)
 {
 	const struct pause_request *pause = arguments;
 
-	pause_ask(request, pause->reason ? pause->reason : "");
+	pause_ask(request, HOLD_pause, pause->reason);
 }
 
 void handle_resume(struct request *request, const void *arguments)
 {
 	(void)arguments;
-	pause_ask(request, NULL);
+	if (queue_pause(queue_of(request), NULL, on_paused, request) < 0)
+		request_refuse(request, ERROR_internal, "not enough memory", NULL);
 }
 
 void handle_drain(struct request *request, const void *arguments)
 {
 	const struct drain_request *drain = arguments;
-	const char *before = queue_paused_reason(queue_of(request));
 
 	/* One that gives no reason leaves the one there is. */
-	if (drain->reason)
-		pause_ask(request, drain->reason);
-	else
-		pause_ask(request, before ? before : "");
+	pause_ask(request, HOLD_drain,
+		  drain->reason ? drain->reason : queue_paused_reason(queue_of(request)));
 }
 
 /* An answer may let its session handle further frames, so each search begins anew. */

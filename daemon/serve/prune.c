@@ -15,18 +15,20 @@ static void on_pruned(void *context, const struct queue_pruned *pruned)
 		.bytes = pruned->bytes,
 		.left = pruned->left,
 	};
-	char text[256];
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	char text[512];
 
 	if (pruned->result == 0) {
 		session_reply(request->session, request->number, &prune_reply_type, &reply);
 		request_done(request);
 		return;
 	}
+	if (pruned->result != -ESHUTDOWN)
+		ledger_fault(request->session->server->options.ledger, pruned->result, &fault);
 	snprintf(text, sizeof(text), "it was broken off after %llu Trials: %s",
 		 (unsigned long long)pruned->count,
-		 pruned->result == -ESHUTDOWN ? "the daemon is stopping"
-					      : strerror(-pruned->result));
-	request_refuse(request, ERROR_unavailable, text, NULL);
+		 fault.message ? fault.message : "the daemon is stopping");
+	request_refuse(request, ERROR_unavailable, text, fault.hint);
 }
 
 void handle_prune(struct request *request, const void *arguments)

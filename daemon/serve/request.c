@@ -33,6 +33,7 @@ static struct request *request_new(Session *session, uint64_t number, enum verb 
 	request->session = session_ref(session);
 	request->number = number;
 	request->verb = verb;
+	request->prompt_fd = -1;
 	request->pending = true;
 	session->pending++;
 	if (verb == VERB_list)
@@ -48,6 +49,8 @@ static void request_settle(struct request *request)
 	request->session->pending--;
 	if (request->verb == VERB_list)
 		request->session->lists--;
+	if (request->with_prompt)
+		request->session->prompts--;
 }
 
 static void request_unwait(struct request *request)
@@ -69,6 +72,7 @@ void request_done(struct request *request)
 	}
 	logs_free(request);
 	watch_free(request);
+	fd_close(request->prompt_fd);
 	free(request);
 	session_settled(session);
 	session_unref(session);
@@ -120,9 +124,14 @@ static void request_not_found(struct request *request)
 	request_refuse(request, ERROR_not_found, text, "trialctl list");
 }
 
+static Ledger *request_ledger(const struct request *request)
+{
+	return request->session->server->options.ledger;
+}
+
 bool request_ledger_failed(struct request *request)
 {
-	char text[160];
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
 
 	if (request->call.result == -ENOENT) {
 		request_not_found(request);
@@ -130,9 +139,10 @@ bool request_ledger_failed(struct request *request)
 	}
 	if (request->call.result >= 0)
 		return false;
-	snprintf(text, sizeof(text), "the ledger could not be read or written: %s",
-		 strerror(-request->call.result));
-	request_refuse(request, ERROR_unavailable, text, NULL);
+	if (ledger_fault(request_ledger(request), request->call.result, &fault) == FAULT)
+		request_refuse(request, fault.code, fault.message, fault.hint);
+	else
+		request_refuse(request, ERROR_internal, "not enough memory", NULL);
 	return true;
 }
 
@@ -141,19 +151,19 @@ static Queue *request_queue(const struct request *request)
 	return request->session->server->options.queue;
 }
 
-static Ledger *request_ledger(const struct request *request)
-{
-	return request->session->server->options.ledger;
-}
-
 /* Trials as answers. */
 
 void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REASON_BYTES])
 {
 	struct trial *trial = queue_find(queue, view->id);
+	struct queue_hold hold;
 
 	if (!trial)
 		return;
+	if (queue_held(queue, trial, &hold)) {
+		view->state = STATE_held;
+		view_add_hold(view, &hold);
+	}
 	view->position = queue_position(queue, trial, POSITION_LOOK);
 	view->has.position = view->position > 0;
 	view->waits_for = queue_waits_for(queue, trial, reason);
@@ -182,10 +192,12 @@ static void handle_hello(struct request *request, const void *arguments)
 {
 	const struct hello_request *hello = arguments;
 	Session *session = request->session;
+	static const char *features[] = {"prompt_descriptor"};
 	struct hello_reply reply = {
 		.has = {.version = true, .program = true},
 		.version = PROTOCOL_VERSION,
 		.program = PROGRAM,
+		.features = {.count = ARRAY_SIZE(features), .items = features},
 	};
 
 	if (hello->version < PROTOCOL_VERSION_OLDEST) {
@@ -220,7 +232,15 @@ static void on_submitted(void *context, const struct submit_result *result)
 
 static void handle_launch(struct request *request, const void *arguments)
 {
-	queue_submit(request_queue(request), arguments, on_submitted, request);
+	const struct launch_request *launch = arguments;
+
+	if (launch->prompt_descriptor && request->prompt_fd < 0) {
+		request_refuse(request, ERROR_invalid,
+			       "prompt_descriptor: no descriptor came with the frame", NULL);
+		return;
+	}
+	queue_submit(request_queue(request), launch, fd_steal(&request->prompt_fd), on_submitted,
+		     request);
 }
 
 static void on_got(struct ledger_call *call)
@@ -315,11 +335,42 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_pause] = {handle_pause, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_resume] = {handle_resume, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_drain] = {handle_drain, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_harness] = {handle_harness, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };
 
 /* From a frame to a handler. */
+
+static bool says_descriptor(const msgpack_object *arguments)
+{
+	static const char key[] = "prompt_descriptor";
+
+	for (uint32_t i = 0; arguments && i < arguments->via.map.size; i++) {
+		const msgpack_object_kv *pair = &arguments->via.map.ptr[i];
+
+		if (pair->key.via.str.size == strlen(key) &&
+		    memcmp(pair->key.via.str.ptr, key, strlen(key)) == 0)
+			return pair->val.type == MSGPACK_OBJECT_BOOLEAN && pair->val.via.boolean;
+	}
+	return false;
+}
+
+/*
+ * The descriptor that a launch says it has is taken before anything else is looked at, so that it
+ * goes with this launch whatever is wrong with it.
+ */
+static void request_take_prompt(struct request *request, const msgpack_object *arguments)
+{
+	Session *session = request->session;
+
+	if (request->verb != VERB_launch || !says_descriptor(arguments))
+		return;
+	request->prompt_fd = descriptors_take(&session->descriptors);
+	request->with_prompt = request->prompt_fd >= 0;
+	if (request->with_prompt)
+		session->prompts++;
+}
 
 static void request_dispatch(Session *session, struct message *message,
 			     const struct envelope *envelope, enum verb verb)
@@ -337,6 +388,7 @@ static void request_dispatch(Session *session, struct message *message,
 		session_close(session);
 		return;
 	}
+	request_take_prompt(request, envelope->body);
 	r = message_decode(message, envelope->body ? envelope->body : &no_arguments, type,
 			   verbs[verb].unknown, arguments, &error);
 	if (r < 0) {
@@ -357,10 +409,8 @@ void request_handle(Session *session, const uint8_t *body, size_t size)
 	r = message_parse(&message, body, size);
 	if (r == 0)
 		r = envelope_decode(message, &envelope, &error);
-	if (r < 0 || envelope.kind != ENVELOPE_REQUEST) {
-		session_error(session, 0, ERROR_bad_request, "not a request of this protocol",
-			      NULL);
-		session_drain(session);
+	if (r != 0 || envelope.kind != ENVELOPE_REQUEST) {
+		session_break(session, "not a request of this protocol");
 		message_free(message);
 		return;
 	}
@@ -377,6 +427,23 @@ void request_handle(Session *session, const uint8_t *body, size_t size)
 }
 
 /* Wakes what stands. */
+
+void request_queue_held(struct queue_watch *watch)
+{
+	Server *server = container_of(watch, Server, watch);
+	struct request *request, *next_request;
+	Session *session, *next;
+
+	for (session = TAILQ_FIRST(&server->sessions); session; session = next) {
+		next = TAILQ_NEXT(session, link);
+		for (request = LIST_FIRST(&session->subscriptions); request;
+		     request = next_request) {
+			next_request = LIST_NEXT(request, link);
+			if (request->verb == VERB_watch)
+				watch_queue_held(request);
+		}
+	}
+}
 
 static void notify_session(Session *session, const struct ledger_row *row,
 			   const struct state_event *event)

@@ -18,9 +18,12 @@ struct request {
 	uint64_t id; /* the Trial it is about, or 0 */
 	bool with_plan;
 	bool with_sizes;
-	bool pending;  /* counted in session->pending */
-	bool standing; /* counted in session->standing, in its list */
-	bool waiting;  /* in a wait bucket */
+	int only;	  /* enum state that a list is of, -1: any */
+	bool with_prompt; /* counted in session->prompts */
+	int prompt_fd;	  /* that came with a launch, or -1 */
+	bool pending;	  /* counted in session->pending */
+	bool standing;	  /* counted in session->standing, in its list */
+	bool waiting;	  /* in a wait bucket */
 	struct logs *logs;
 	struct watch *watch;
 };
@@ -36,7 +39,18 @@ bool request_stand(struct request *request);
 /* Sends the Trial as the reply. */
 void request_reply_row(struct request *request, const struct ledger_row *row);
 
-/* Fills place and wait of a queued Trial, which no row knows. */
+/* Fills the keys of HOLD_FIELDS, in any message that has them. */
+#define view_add_hold(message, from)                                                               \
+	({                                                                                         \
+		(message)->hold = (from)->kind;                                                    \
+		(message)->held_reason = *(from)->reason ? (from)->reason : NULL;                  \
+		(message)->held_by = (from)->by;                                                   \
+		(message)->held_at = (from)->at;                                                   \
+		(message)->has.hold = true;                                                        \
+		(message)->has.held_at = (from)->at > 0;                                           \
+	})
+
+/* Fills place and wait of a queued Trial, and that it is held, which no row knows. */
 void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REASON_BYTES]);
 /* Answers a call's error and is done with the request; false when there was none. */
 bool request_ledger_failed(struct request *request);
@@ -57,6 +71,7 @@ void handle_prune(struct request *request, const void *arguments);
 void handle_pause(struct request *request, const void *arguments);
 void handle_resume(struct request *request, const void *arguments);
 void handle_drain(struct request *request, const void *arguments);
+void handle_harness(struct request *request, const void *arguments);
 
 /* logs.c: the Trial it follows has changed; the client takes more again; the request ends. */
 void logs_trial_changed(struct request *request, const struct ledger_row *row);
@@ -66,6 +81,8 @@ void logs_free(struct request *request);
 /* watch.c: likewise. The event is a Trial's it watches. */
 void watch_trial_changed(struct request *request, const struct state_event *event);
 void watch_writable(struct request *request);
+/* What holds the queue has changed. */
+void watch_queue_held(struct request *request);
 void watch_free(struct request *request);
 
 #define PROGRAM "trialsd " TRIALSD_VERSION

@@ -10,7 +10,8 @@
  * the client's own socket buffer holds it back.
  *
  * Output gathers in one buffer and is written before the loop sleeps, so a burst of small replies
- * costs one system call.
+ * costs one system call. The socket is read and written here and not by a uv stream, as that has no
+ * way to give out the descriptors that come with a client's bytes.
  */
 #include "serve/session.h"
 
@@ -24,11 +25,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-struct session_write {
-	uv_write_t write;
-	Session *session;
-	msgpack_sbuffer buffer;
-};
+#define READS_MAX 8 /* of one client before others have their turn */
 
 Session *session_ref(Session *session)
 {
@@ -44,6 +41,7 @@ void session_unref(Session *session)
 		return;
 	frame_reader_done(&session->reader);
 	msgpack_sbuffer_destroy(&session->output);
+	msgpack_sbuffer_destroy(&session->writing);
 	free(session);
 	server_session_gone(server);
 }
@@ -79,16 +77,26 @@ void session_close(Session *session)
 	if (session->dirty)
 		TAILQ_REMOVE(&server->dirty, session, dirty_link);
 	session->dirty = false;
-	uv_close((uv_handle_t *)&session->pipe, on_closed);
+	descriptors_done(&session->descriptors);
+	uv_close((uv_handle_t *)&session->poll, on_closed);
+	session->fd = fd_close(session->fd);
 }
 
 void session_settled(Session *session)
 {
 	if (session->closing)
 		return;
-	if (!session->draining)
+	if (!session->draining) {
 		session_resume(session);
-	else if (session->pending == 0 && session_backlog(session) == 0)
+		return;
+	}
+	if (session->pending > 0)
+		return;
+	/* What was asked for before is answered by now: this is the last frame. */
+	if (session->broken)
+		session_error(session, 0, ERROR_bad_request, session->broken, NULL);
+	session->broken = NULL;
+	if (!session->closing && session_backlog(session) == 0)
 		session_close(session);
 }
 
@@ -96,50 +104,72 @@ void session_settled(Session *session)
 
 size_t session_backlog(const Session *session)
 {
-	return session->output.size +
-	       uv_stream_get_write_queue_size((const uv_stream_t *)&session->pipe);
+	return session->output.size + session->writing.size - session->written;
 }
 
-static void on_written(uv_write_t *write, int status)
-{
-	struct session_write *done = container_of(write, struct session_write, write);
-	Session *session = done->session;
+static void on_poll(uv_poll_t *poll, int status, int events);
 
-	msgpack_sbuffer_destroy(&done->buffer);
-	free(done);
-	if (status < 0) {
+/* Polls for what there is to do, and for nothing else. */
+static void session_poll(Session *session)
+{
+	int wanted = (session->reading ? UV_READABLE : 0) |
+		     (session->written < session->writing.size ? UV_WRITABLE : 0);
+
+	if (session->closing || wanted == session->polled)
+		return;
+	session->polled = wanted;
+	if (!wanted)
+		uv_poll_stop(&session->poll);
+	else if (uv_poll_start(&session->poll, wanted, on_poll) < 0)
 		session_close(session);
-	} else {
-		if (!session->closing)
-			session_count(session, session_backlog(session));
-		request_session_writable(session);
-		session_settled(session);
+}
+
+/* The next buffer to write; false: all is written. */
+static bool session_next_buffer(Session *session)
+{
+	if (session->written < session->writing.size)
+		return true;
+	msgpack_sbuffer_destroy(&session->writing);
+	session->writing = session->output;
+	session->written = 0;
+	msgpack_sbuffer_init(&session->output);
+	return session->writing.size > 0;
+}
+
+static void session_write(Session *session)
+{
+	while (session_next_buffer(session)) {
+		ssize_t n = send(session->fd, session->writing.data + session->written,
+				 session->writing.size - session->written,
+				 MSG_DONTWAIT | MSG_NOSIGNAL);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			session_close(session);
+			return;
+		}
+		session->written += (size_t)n;
 	}
-	session_unref(session);
+	session_count(session, session_backlog(session));
+	if (session_backlog(session) == 0)
+		server_go_on_later(session);
+	session_poll(session);
+}
+
+void session_go_on(Session *session)
+{
+	request_session_writable(session);
+	session_settled(session);
 }
 
 void session_flush(Session *session)
 {
-	struct session_write *write;
-	uv_buf_t buffer;
-
 	TAILQ_REMOVE(&session->server->dirty, session, dirty_link);
 	session->dirty = false;
-	write = malloc(sizeof(*write));
-	if (!write) {
-		session_close(session);
-		return;
-	}
-	write->session = session_ref(session);
-	write->buffer = session->output;
-	msgpack_sbuffer_init(&session->output);
-	buffer = uv_buf_init(write->buffer.data, (unsigned int)write->buffer.size);
-	if (uv_write(&write->write, (uv_stream_t *)&session->pipe, &buffer, 1, on_written) < 0) {
-		msgpack_sbuffer_destroy(&write->buffer);
-		free(write);
-		session_close(session);
-		session_unref(session);
-	}
+	session_write(session);
 }
 
 void session_flush_later(Session *session)
@@ -167,8 +197,16 @@ void session_drain(Session *session)
 	session->draining = true;
 	session->partial_since = uv_now(session->server->loop); /* the deadline for reading it */
 	server_sweep_later(session->server);
-	uv_read_stop((uv_stream_t *)&session->pipe);
+	session->reading = false;
+	descriptors_done(&session->descriptors);
+	session_poll(session);
 	session_settled(session);
+}
+
+void session_break(Session *session, const char *message)
+{
+	session->broken = message;
+	session_drain(session);
 }
 
 void session_error(Session *session, uint64_t number, enum error_code code, const char *message,
@@ -223,35 +261,40 @@ void session_event(Session *session, uint64_t number, enum event event,
 static bool session_full(const Session *session)
 {
 	return session->pending >= CLIENT_REQUESTS_MAX || session->lists >= CLIENT_LISTS_MAX ||
+	       session->prompts >= CLIENT_PROMPTS_MAX ||
 	       session_backlog(session) >= CLIENT_OUTPUT_BYTES_MAX / 2;
+}
+
+/* Once no whole frame is left: a descriptor may wait for the frame that has begun, and for no other. */
+static bool session_descriptors_fit(const Session *session)
+{
+	size_t most = frame_reader_partial(&session->reader) ? FRAME_DESCRIPTORS_MAX : 0;
+
+	return session->descriptors.count <= most;
 }
 
 static void session_frames(Session *session)
 {
 	const uint8_t *body;
+	bool whole = true;
 	size_t size;
 	int r = 0;
 
 	session_ref(session);
 	while (!session->closing && !session->draining && !session_full(session)) {
 		r = frame_reader_next(&session->reader, &body, &size);
-		if (r <= 0)
+		whole = r > 0;
+		if (!whole)
 			break;
 		request_handle(session, body, size);
 	}
-	if (r < 0 && !session->closing) {
-		session_error(session, 0, ERROR_bad_request, "not a frame of this protocol", NULL);
-		session_drain(session);
+	if (!session->closing && !session->draining) {
+		if (r < 0)
+			session_break(session, "not a frame of this protocol");
+		else if (!whole && !session_descriptors_fit(session))
+			session_break(session, "a descriptor came that no launch asked for");
 	}
 	session_unref(session);
-}
-
-static void on_alloc(uv_handle_t *handle, size_t suggested, uv_buf_t *ret_buffer)
-{
-	Session *session = handle->data;
-
-	(void)suggested;
-	*ret_buffer = uv_buf_init(session->server->input, sizeof(session->server->input));
 }
 
 static void session_note_partial(Session *session)
@@ -266,35 +309,63 @@ static void session_note_partial(Session *session)
 	}
 }
 
-static void on_read(uv_stream_t *stream, ssize_t n, const uv_buf_t *buffer)
+/* Bytes that have come. */
+static void session_take(Session *session, const void *bytes, size_t size)
 {
-	Session *session = stream->data;
 	Server *server = session->server;
-	int r;
 
-	if (n == 0)
-		return;
-	if (n < 0) {
-		session_close(session);
-		return;
-	}
 	TAILQ_REMOVE(&server->sessions, session, link);
 	TAILQ_INSERT_TAIL(&server->sessions, session, link);
-	r = frame_reader_feed(&session->reader, buffer->base, (size_t)n);
-	if (r == -ENOMEM) {
+	if (frame_reader_feed(&session->reader, bytes, size) == -ENOMEM) {
 		session_close(session);
 		return;
 	}
-	session_ref(session);
 	session_frames(session);
-	if (!session->closing && !session->draining) {
-		session_note_partial(session);
-		if (session_full(session)) {
-			uv_read_stop(stream);
-			session->reading = false;
-			session->partial_since = 0;
-		}
+	if (session->closing || session->draining)
+		return;
+	session_note_partial(session);
+	if (session_full(session)) {
+		session->reading = false;
+		session->partial_since = 0;
 	}
+}
+
+static void session_read(Session *session)
+{
+	Server *server = session->server;
+
+	for (int i = 0; i < READS_MAX && session->reading && !session->closing; i++) {
+		ssize_t n = descriptors_receive(&session->descriptors, session->fd, server->input,
+						sizeof(server->input));
+
+		if (n == -EAGAIN)
+			return;
+		if (n == -EPROTO)
+			session_break(session, "more descriptors came than a frame may have");
+		else if (n <= 0)
+			session_close(session);
+		else
+			session_take(session, server->input, (size_t)n);
+		if (n < (ssize_t)sizeof(server->input))
+			return;
+	}
+}
+
+static void on_poll(uv_poll_t *poll, int status, int events)
+{
+	Session *session = poll->data;
+
+	/* An error of the socket, for which uv has stopped: reading or writing meets it. */
+	if (status < 0) {
+		events = session->polled;
+		session->polled = 0;
+	}
+	session_ref(session);
+	if (!session->closing && (events & UV_WRITABLE))
+		session_write(session);
+	if (!session->closing && (events & UV_READABLE))
+		session_read(session);
+	session_poll(session);
 	session_unref(session);
 }
 
@@ -307,8 +378,8 @@ void session_resume(Session *session)
 	session_frames(session);
 	if (!session->closing && !session->draining && !session_full(session)) {
 		session->reading = true;
-		uv_read_start((uv_stream_t *)&session->pipe, on_alloc, on_read);
 		session_note_partial(session);
+		session_poll(session);
 	}
 	session_unref(session);
 }
@@ -322,8 +393,7 @@ void session_check_deadline(Session *session, uint64_t now)
 		session_close(session);
 		return;
 	}
-	session_error(session, 0, ERROR_bad_request, "the frame was not whole in time", NULL);
-	session_drain(session);
+	session_break(session, "the frame was not whole in time");
 }
 
 void session_describe(const Session *session, char *buffer, size_t size)
@@ -339,7 +409,7 @@ void session_describe(const Session *session, char *buffer, size_t size)
  * (Linux 6.5): the number alone may be another's by now. With it, the number is the peer's for as
  * long as the pidfd says that it lives.
  */
-static int peer_namespace(uv_os_fd_t fd, pid_t pid, struct stat *ret_namespace)
+static int peer_namespace(int fd, pid_t pid, struct stat *ret_namespace)
 {
 	_cleanup_close_ int pidfd = -1;
 	socklen_t size = sizeof(pidfd);
@@ -358,43 +428,44 @@ static int peer_namespace(uv_os_fd_t fd, pid_t pid, struct stat *ret_namespace)
 /* 0, or -EPERM: another uid, or a peer in another user namespace, or one that hides it. */
 static int peer_check(Session *session)
 {
-	uv_os_fd_t fd;
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 	struct stat st;
 
-	if (uv_fileno((uv_handle_t *)&session->pipe, &fd) < 0 ||
-	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+	if (getsockopt(session->fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
 		return -EPERM;
 	if (peer.uid != getuid())
 		return -EPERM;
 	session->pid = peer.pid;
-	if (peer_namespace(fd, peer.pid, &st) < 0 || st.st_ino != session->server->user_namespace)
+	if (peer_namespace(session->fd, peer.pid, &st) < 0 ||
+	    st.st_ino != session->server->user_namespace)
 		return -EPERM;
 	return 0;
 }
 
-int session_new(Server *server)
+int session_new(Server *server, int fd)
 {
 	Session *session = calloc(1, sizeof(*session));
 	bool room;
 	int r;
 
-	if (!session)
+	if (!session || uv_poll_init(server->loop, &session->poll, fd) < 0) {
+		fd_close(fd);
+		free(session);
 		return -ENOMEM;
+	}
 	room = server_make_room(server);
 	session->server = server;
 	session->references = 1;
+	session->fd = fd;
+	session->poll.data = session;
 	frame_reader_init(&session->reader);
 	msgpack_sbuffer_init(&session->output);
+	msgpack_sbuffer_init(&session->writing);
 	LIST_INIT(&session->subscriptions);
-	uv_pipe_init(server->loop, &session->pipe, 0);
-	session->pipe.data = session;
 	server->clients++;
 	TAILQ_INSERT_TAIL(&server->sessions, session, link);
-	r = uv_accept((uv_stream_t *)&server->listener, (uv_stream_t *)&session->pipe);
-	if (r == 0)
-		r = peer_check(session);
+	r = peer_check(session);
 	if (r < 0) {
 		session_close(session);
 		return r;
@@ -405,5 +476,6 @@ int session_new(Server *server)
 		return 0;
 	}
 	session->reading = true;
-	return uv_read_start((uv_stream_t *)&session->pipe, on_alloc, on_read);
+	session_poll(session);
+	return 0;
 }

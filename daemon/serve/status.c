@@ -38,7 +38,7 @@ static size_t status_trials(Queue *queue, struct status_trial *trials,
 		struct status_trial *view = &trials[count];
 
 		view->id = trial->id;
-		view->state = trial->state;
+		view->state = queue_held(queue, trial, NULL) ? STATE_held : trial->state;
 		view->waits_for = queue_waits_for(queue, trial, reasons[count++]);
 		view->has.id = view->has.state = true;
 		view->has.waits_for = view->waits_for != NULL;
@@ -55,6 +55,7 @@ static void status_reply(struct status *status)
 	const char *reason = launcher_backend_reason(options->launcher);
 	static struct status_trial trials[LIST_PAGE_MAX];
 	static char reasons[LIST_PAGE_MAX][QUEUE_REASON_BYTES];
+	char space[QUEUE_REASON_BYTES];
 	struct status_reply reply = {
 		.has = {.program = true,
 			.pid = true,
@@ -73,7 +74,8 @@ static void status_reply(struct status *status)
 			.ended = true,
 			.clients = true,
 			.trials = true,
-			.paused = true},
+			.paused = true,
+			.held = true},
 		.program = PROGRAM,
 		.pid = (uint64_t)getpid(),
 		.started_at = server->started_at,
@@ -94,9 +96,23 @@ static void status_reply(struct status *status)
 		.paused_reason = queue_paused_reason(options->queue),
 	};
 
+	_cleanup_fault_ struct fault ledger = FAULT_INIT;
+	struct queue_hold hold;
+
+	reply.ledger = ledger_note(options->ledger, NULL);
+	if (ledger_fault(options->ledger, 0, &ledger) == FAULT) {
+		reply.has.unavailable = true;
+		reply.unavailable = ledger.message;
+	} else if (!unavailable && queue_is_short(options->queue, space)) {
+		reply.has.unavailable = true;
+		reply.unavailable = space;
+	}
 	if (reply.paused_reason && !*reply.paused_reason)
 		reply.paused_reason = NULL;
-
+	if (queue_hold(options->queue, &hold)) {
+		view_add_hold(&reply, &hold);
+		reply.held = reply.queued;
+	}
 	memset(trials, 0, sizeof(trials));
 	reply.trials.items = trials;
 	reply.trials.count = status_trials(options->queue, trials, reasons, LIST_PAGE_MAX);

@@ -12,6 +12,10 @@
  * notice is given when its change is answered; so whatever was noticed before that page had been
  * made was in the ledger for it, and whatever comes later is noticed later.
  *
+ * What holds the queue is no change of a Trial and has no number: the reply tells it, and so does an
+ * event whenever it changes, of which only the latest is of interest. One that finds no room is sent
+ * when there is some.
+ *
  * Nothing is read for a client that has not taken what it was sent before. A live watch whose client
  * falls behind turns back to replaying: slow clients cost one page and lose nothing.
  */
@@ -19,6 +23,8 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#include "base/now.h"
 
 #define BACKLOG_BYTES (256u * 1024u) /* above this the client is left to catch up */
 
@@ -29,7 +35,8 @@ struct watch {
 	bool asking;		 /* the call is under way */
 	bool replied;
 	bool live;
-	bool tell; /* that the replay is over, once */
+	bool tell;	 /* that the replay is over, once */
+	bool tell_queue; /* what holds it, when there is room */
 };
 
 static void watch_pump(struct watch *watch);
@@ -117,6 +124,7 @@ static bool watch_begin(struct watch *watch, uint64_t newest)
 {
 	struct request *request = watch->request;
 	struct watch_reply reply = {.has = {.number = true}, .number = newest};
+	struct queue_hold hold;
 	char text[128];
 
 	if (watch->tell && watch->after > newest) {
@@ -130,6 +138,8 @@ static bool watch_begin(struct watch *watch, uint64_t newest)
 	if (!request_stand(request))
 		return false;
 	watch->replied = true;
+	if (queue_hold(request->session->server->options.queue, &hold))
+		view_add_hold(&reply, &hold);
 	session_reply(request->session, request->number, &watch_reply_type, &reply);
 	if (!watch->tell) {
 		watch->after = newest;
@@ -229,8 +239,34 @@ void watch_trial_changed(struct request *request, const struct state_event *even
 		watch->live = false; /* it is in the ledger, for when there is room */
 }
 
+void watch_queue_held(struct request *request)
+{
+	Session *session = request->session;
+	Queue *queue = session->server->options.queue;
+	struct watch *watch = request->watch;
+	struct queue_event event = {
+		.has = {.at = true, .running = true, .queued = true},
+		.at = now_microseconds(),
+		.running = queue_slots_used(queue),
+		.queued = queue_waiting(queue),
+	};
+	struct queue_hold hold;
+
+	if (!watch->replied)
+		return; /* the reply will tell */
+	watch->tell_queue = session_backlog(session) >= BACKLOG_BYTES;
+	if (watch->tell_queue)
+		return;
+	if (queue_hold(queue, &hold))
+		view_add_hold(&event, &hold);
+	session_event(session, request->number, EVENT_queue, &queue_event_type, &event);
+}
+
 void watch_writable(struct request *request)
 {
-	if (request->watch->replied)
-		watch_pump(request->watch);
+	if (!request->watch->replied)
+		return;
+	if (request->watch->tell_queue)
+		watch_queue_held(request);
+	watch_pump(request->watch);
 }

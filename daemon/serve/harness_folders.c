@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+#include "serve/harness_folders.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+int harness_folders_name(struct harness_folders *ret_folders, const char *helper,
+			 const char *config_folder)
+{
+	int length = (int)(strrchr(helper, '/') - helper);
+
+	if (asprintf(&ret_folders->shipped, "%.*s/harness.d", length, helper) < 0) {
+		ret_folders->shipped = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&ret_folders->own, "%s/harness.d", config_folder) < 0) {
+		ret_folders->own = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void harness_folders_done(struct harness_folders *folders)
+{
+	free(folders->shipped);
+	free(folders->own);
+	*folders = (struct harness_folders){0};
+}
+
+void harness_folders_read(const struct harness_folders *folders, struct harness_set **set)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct harness_set *fresh = NULL;
+	int r = harness_set_load(&fresh, folders->shipped, folders->own, &fault);
+
+	if (r < 0)
+		fault_errno(&fault, r, "harness.d");
+	if (r) {
+		log_write(LOG_LEVEL_ERROR, LOG_ID_HARNESS_REFUSED, 0,
+			  "%s; the Harnesses stay as they were read before", fault.message);
+		return;
+	}
+	for (size_t i = 0; i < fresh->count; i++)
+		if (!fresh->entries[i].harness)
+			log_write(LOG_LEVEL_ERROR, LOG_ID_HARNESS_REFUSED, 0,
+				  "%s; until that is mended, \"%s\" cannot be launched",
+				  fresh->entries[i].fault.message, fresh->entries[i].name);
+	harness_set_free(*set);
+	*set = fresh;
+}

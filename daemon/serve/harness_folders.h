@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "plan/harness.h"
+
+/* Where the .harness files are: those that came with trialsd, and the person's own. */
+struct harness_folders {
+	char *shipped; /* beside the helper programs, in a build tree too */
+	char *own;     /* need not be there */
+};
+
+/* helper: the path of one of the helper programs. */
+int harness_folders_name(struct harness_folders *ret_folders, const char *helper,
+			 const char *config_folder);
+void harness_folders_done(struct harness_folders *folders);
+
+/*
+ * Reads them all and puts them in the place of *set (NULL: none was read before). What is at fault
+ * goes to the log by file and line: of one file, it is there with its fault; of a folder, *set stays
+ * as it is.
+ */
+void harness_folders_read(const struct harness_folders *folders, struct harness_set **set);

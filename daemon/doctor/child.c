@@ -13,9 +13,11 @@
 struct DoctorChild {
 	uv_loop_t *loop;
 	char *arguments[ARGUMENTS_MAX + 1];
+	int (*input)(void *context, int *ret_fd);
 	doctor_verdict heard;
 	void *context;
-	TAILQ_HEAD(questions, doctor_question) questions;
+	TAILQ_HEAD(questions, doctor_question) questions; /* for the next run */
+	struct questions asked;				  /* of this one */
 	uv_process_t process;
 	uv_pipe_t output;
 	uv_timer_t timer;
@@ -25,6 +27,7 @@ struct DoctorChild {
 	int signal;
 	unsigned int handles; /* of this run, not yet closed */
 	bool running;
+	bool again; /* what this one finds is not to be heard: another look was wanted meanwhile */
 	bool closing;
 	bool released; /* freed once nothing runs */
 };
@@ -45,9 +48,11 @@ int doctor_child_new(DoctorChild **ret_child, const struct doctor_child_options 
 	if (!child)
 		return -ENOMEM;
 	child->loop = options->loop;
+	child->input = options->input;
 	child->heard = options->heard;
 	child->context = options->context;
 	TAILQ_INIT(&child->questions);
+	TAILQ_INIT(&child->asked);
 	for (i = 0; i < options->argument_count && i < ARGUMENTS_MAX; i++) {
 		child->arguments[i] = strdup(options->arguments[i]);
 		if (!child->arguments[i]) {
@@ -59,15 +64,15 @@ int doctor_child_new(DoctorChild **ret_child, const struct doctor_child_options 
 	return 0;
 }
 
-/* Every question that stood when the verdict came; one asked from within is for the next run. */
+/* Answers those who asked before it began; what they ask from within is for the next run. */
 static void child_answer(DoctorChild *child, const struct doctor_reply *reply,
 			 const struct fault *fault)
 {
 	struct questions answered = TAILQ_HEAD_INITIALIZER(answered);
 	struct doctor_question *question;
 
-	TAILQ_CONCAT(&answered, &child->questions, link);
-	if (!child->closing)
+	TAILQ_CONCAT(&answered, &child->asked, link);
+	if (!child->closing && !child->again)
 		child->heard(child->context, reply, fault);
 	while ((question = TAILQ_FIRST(&answered))) {
 		TAILQ_REMOVE(&answered, question, link);
@@ -82,6 +87,12 @@ static void child_refuse(DoctorChild *child, const char *why)
 	fault_set(&fault, ERROR_unavailable, "the sandbox could not be examined: %s", why);
 	fault_hint(&fault, "trialsd --doctor");
 	child_answer(child, NULL, &fault);
+}
+
+static void child_refuse_all(DoctorChild *child, const char *why)
+{
+	TAILQ_CONCAT(&child->asked, &child->questions, link);
+	child_refuse(child, why);
 }
 
 static void child_judge(DoctorChild *child)
@@ -112,6 +123,8 @@ static void child_judge(DoctorChild *child)
 	message_free(message);
 }
 
+static void child_begin(DoctorChild *child);
+
 static void on_run_closed(uv_handle_t *handle)
 {
 	DoctorChild *child = handle->data;
@@ -123,8 +136,8 @@ static void on_run_closed(uv_handle_t *handle)
 		child_judge(child);
 	if (child->released)
 		child_free(child);
-	else if (!child->closing && !TAILQ_EMPTY(&child->questions))
-		doctor_child_look(child);
+	else if (!child->closing && (child->again || !TAILQ_EMPTY(&child->questions)))
+		child_begin(child);
 }
 
 static void close_handle(uv_handle_t *handle)
@@ -185,7 +198,7 @@ static void on_timer(uv_timer_t *timer)
 	run_advance(child);
 }
 
-static int run_spawn(DoctorChild *child)
+static int run_spawn(DoctorChild *child, int input)
 {
 	char program[] = "trialsd", doctor[] = "--doctor", form[] = "--msgpack";
 	char *arguments[ARGUMENTS_MAX + 4] = {program, doctor, form};
@@ -194,6 +207,7 @@ static int run_spawn(DoctorChild *child)
 		{.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE,
 		 .data.stream = (uv_stream_t *)&child->output},
 		{.flags = UV_INHERIT_FD, .data.fd = 2},
+		{.flags = UV_INHERIT_FD, .data.fd = input},
 	};
 	const uv_process_options_t options = {
 		.exit_cb = on_exit_status,
@@ -201,7 +215,7 @@ static int run_spawn(DoctorChild *child)
 		.file = "/proc/self/exe",
 		.args = arguments,
 		.stdio = stdio,
-		.stdio_count = 3,
+		.stdio_count = ARRAY_SIZE(stdio),
 	};
 	int r;
 
@@ -210,16 +224,22 @@ static int run_spawn(DoctorChild *child)
 	return r < 0 ? r : uv_read_start((uv_stream_t *)&child->output, on_allocate, on_output);
 }
 
-void doctor_child_look(DoctorChild *child)
+static void child_begin(DoctorChild *child)
 {
+	_cleanup_close_ int input = -1;
 	int r;
 
 	if (child->running || child->closing)
 		return;
-	if (!child->report)
+	child->again = false;
+	TAILQ_CONCAT(&child->asked, &child->questions, link);
+	r = child->input(child->context, &input);
+	if (r == 0 && !child->report) {
 		child->report = malloc(REPORT_BYTES_MAX);
-	if (!child->report) {
-		child_refuse(child, "not enough memory");
+		r = child->report ? 0 : -ENOMEM;
+	}
+	if (r < 0) {
+		child_refuse(child, strerror(-r));
 		return;
 	}
 	child->running = true;
@@ -231,7 +251,7 @@ void doctor_child_look(DoctorChild *child)
 	uv_pipe_init(child->loop, &child->output, 0);
 	child->process.data = child->output.data = child->timer.data = child;
 	uv_timer_start(&child->timer, on_timer, DOCTOR_MILLISECONDS, 0);
-	r = run_spawn(child);
+	r = run_spawn(child, input);
 	if (r < 0) {
 		/* Even a process that could not be spawned is a handle to be closed. */
 		child->status = r;
@@ -240,13 +260,19 @@ void doctor_child_look(DoctorChild *child)
 	}
 }
 
+void doctor_child_look(DoctorChild *child)
+{
+	child->again = child->running;
+	child_begin(child);
+}
+
 void doctor_child_ask(DoctorChild *child, struct doctor_question *question)
 {
 	TAILQ_INSERT_TAIL(&child->questions, question, link);
 	if (child->closing)
-		child_refuse(child, "the daemon is stopping");
+		child_refuse_all(child, "the daemon is stopping");
 	else
-		doctor_child_look(child);
+		child_begin(child);
 }
 
 void doctor_child_stop(DoctorChild *child)
@@ -254,7 +280,7 @@ void doctor_child_stop(DoctorChild *child)
 	if (child->closing)
 		return;
 	child->closing = true;
-	child_refuse(child, "the daemon is stopping");
+	child_refuse_all(child, "the daemon is stopping");
 	if (!child->running)
 		return;
 	if (!uv_is_closing((uv_handle_t *)&child->process))

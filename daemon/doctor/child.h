@@ -8,7 +8,8 @@
 
 /*
  * `trialsd --doctor` as a child of the daemon, so that the loop never waits for what it looks at.
- * One at a time: whoever asks while one is under way hears what that one says.
+ * One at a time: who asks while one is under way hears of the next, which sees what was changed
+ * before the question.
  */
 typedef struct DoctorChild DoctorChild;
 
@@ -28,6 +29,11 @@ struct doctor_child_options {
 	/* After argv[0]: the daemon's own options, so that both look at the same things. Copied. */
 	const char *const *arguments;
 	size_t argument_count;
+	/*
+	 * A file for the child to read, opened anew for each run: its descriptor 3, the child's from
+	 * the call on. 0 or -errno.
+	 */
+	int (*input)(void *context, int *ret_fd);
 	/* Hears every verdict, before those that asked for it. */
 	doctor_verdict heard;
 	void *context;
@@ -35,7 +41,7 @@ struct doctor_child_options {
 
 int doctor_child_new(DoctorChild **ret_child, const struct doctor_child_options *options);
 void doctor_child_ask(DoctorChild *child, struct doctor_question *question);
-/* A run without a question of one's own; nothing happens when one is under way. */
+/* A run without a question of one's own; of one that is under way nothing is `heard` any more. */
 void doctor_child_look(DoctorChild *child);
 /*
  * Ends the process in order and answers what is asked, then and from then on, with a fault.

@@ -31,9 +31,11 @@ static const struct check checks[] = {
 	{"disk", "there is room for ledger and output", check_disk},
 	{"runtime_folder", "there is a place for the socket", check_runtime_folder},
 	{"daemon", "at most one daemon serves these folders", check_daemon},
+	{"ledger", "the ledger is in its place, and can be read by this version", check_ledger},
 	{"helpers", "trial-keeper and trials-init are there", check_helpers},
 	{"bwrap", "there is a bwrap that can be trusted and has what is needed", check_bwrap},
 	{"filter", "the filter of system calls can be made", check_filter},
+	{"descriptors", "enough files can be open for MaxRunning Trials", check_descriptors},
 	{"container", "what this machine runs in allows sandboxes", check_container},
 	{"user_manager", "scopes can be had from the user manager", check_user_manager},
 	{"linger", "Trials outlive the session they were launched from", check_linger},
@@ -42,17 +44,15 @@ static const struct check checks[] = {
 	{"unprivileged_userns_clone", "user namespaces are not root's alone (Debian's switch)",
 	 check_unprivileged_userns_clone},
 	{"apparmor", "AppArmor lets bwrap make and use user namespaces", check_apparmor},
-	{"user_namespace", "a user namespace can be made", check_user_namespace},
-	{"mount_namespace", "a mount namespace can be made, and mounts in it",
-	 check_mount_namespace},
-	{"pid_namespace", "a pid namespace can be made", check_pid_namespace},
-	{"proc", "a /proc of its own can be mounted", check_proc},
+	{"user_namespace", "a user namespace can be made", check_part},
+	{"mount_namespace", "a mount namespace can be made, and mounts in it", check_part},
+	{"pid_namespace", "a pid namespace can be made", check_part},
+	{"proc", "a /proc of its own can be mounted", check_part},
 	{"network_namespace", "a network namespace can be made, and its loopback brought up",
-	 check_network_namespace},
-	{"ipc_namespace", "an ipc namespace can be made", check_ipc_namespace},
-	{"uts_namespace", "a uts namespace can be made, and its host name set",
-	 check_uts_namespace},
-	{"cgroup_namespace", "a cgroup namespace can be made", check_cgroup_namespace},
+	 check_part},
+	{"ipc_namespace", "an ipc namespace can be made", check_part},
+	{"uts_namespace", "a uts namespace can be made, and its host name set", check_part},
+	{"cgroup_namespace", "a cgroup namespace can be made", check_part},
 	{"sandbox", "a Trial's own sandbox can be built, entered and left", check_sandbox},
 	{"limits", "limits are in force when read back", check_limits},
 };
@@ -97,6 +97,7 @@ static void doctor_make(struct doctor *doctor)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++) {
 		doctor->current = &doctor->findings[i];
+		doctor->current->check = checks[i].name;
 		checks[i].make(doctor);
 		if (doctor->current->state == CHECK_failed && !doctor->current->hint)
 			mend(doctor, "man 8 trialsd");
@@ -152,6 +153,7 @@ int doctor_run(const struct doctor_options *options, int fd, enum doctor_form fo
 {
 	struct doctor doctor = {
 		.options = options,
+		.root = "",
 		.bwrap = {.fd = -1},
 		.seccomp_fd = -1,
 		.trial = {.fault = FAULT_INIT},

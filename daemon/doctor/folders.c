@@ -10,47 +10,138 @@
 #include <sys/sysmacros.h>
 #include <time.h>
 
-#include "base/mem.h"
+#include "base/config_text.h"
+#include "base/space.h"
 #include "proto/quantity.h"
 
 #define YEAR_2024 1704067200 /* seconds; nothing of ours is older */
 #define YEAR_2100 4102444800
-#define SPACE_LOW (2ull << 30)
-#define SPACE_LEAST (16ull << 20) /* the ledger, an outcome and the head of an output */
-#define INODES_LEAST 64
+#define CLOCK_SLACK_SECONDS 60
+
+/*
+ * By /proc/locks: to try the lock would be to hold it for a moment, and a daemon that starts in that
+ * moment would be turned away.
+ */
+int folder_lock_holder(const char *folder, long *ret_pid)
+{
+	char path[PATH_BYTES_MAX + 32], line[256];
+	struct stat st;
+	FILE *locks;
+	int held = 0;
+
+	snprintf(path, sizeof(path), "%s/trialsd.lock", folder);
+	if (stat(path, &st) < 0)
+		return 0;
+	locks = fopen("/proc/locks", "re");
+	while (locks && !held && fgets(line, sizeof(line), locks)) {
+		unsigned long long inode;
+		unsigned int major_number, minor_number;
+		long pid;
+
+		/* The device is the layer below where the filesystem is an overlay. */
+		held = sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %x:%x:%llu", &pid, &major_number,
+			      &minor_number, &inode) == 4 &&
+		       inode == st.st_ino &&
+		       (major(st.st_dev) == 0 ||
+			(major_number == major(st.st_dev) && minor_number == minor(st.st_dev)));
+		if (held)
+			*ret_pid = pid;
+	}
+	if (locks)
+		fclose(locks);
+	return held;
+}
+
+/* How the daemon that has a configuration in force is told to take up another. */
+static void mend_in_force(struct doctor *doctor, const char *before, bool restart)
+{
+	const char *runtime = doctor->options->runtime_folder;
+	const char *started = getenv("SYSTEMD_EXEC_PID");
+	long pid = 0;
+
+	if (runtime)
+		folder_lock_holder(runtime, &pid);
+	if (pid > 0 && started && strtol(started, NULL, 10) == pid)
+		mend(doctor, "%ssystemctl --user %s trialsd", before,
+		     restart ? "restart" : "reload");
+	else if (restart || pid <= 0)
+		mend(doctor, "%strialctl shutdown, and start trialsd again", before);
+	else
+		mend(doctor, "%skill -HUP %ld", before, pid);
+}
+
+static void check_configuration_in_force(struct doctor *doctor)
+{
+	const struct doctor_options *options = doctor->options;
+	_cleanup_free_ char *names = NULL, *file = NULL;
+	bool restart = false;
+
+	if (options->config_at_fault) {
+		found(doctor, CHECK_warning,
+		      "what is in force is good, and trialsd would not start with what the file says "
+		      "since: %s",
+		      options->config_at_fault->message);
+		mend_in_force(doctor, "correct the file; then ", false);
+		return;
+	}
+	if (asprintf(&file, "%s/trialsd.conf", options->config_folder) < 0)
+		file = NULL;
+	if (config_differences(options->config, options->config_on_disk, &names, &restart) < 0 ||
+	    !names)
+		return;
+	found(doctor, CHECK_warning, "%s was changed since it was read, and is not in force: %s",
+	      options->config_file ? options->config_file : file, names);
+	mend_in_force(doctor, "", restart);
+}
 
 void check_configuration(struct doctor *doctor)
 {
-	const struct fault *lacking = doctor->options->config_lacking;
+	const struct doctor_options *options = doctor->options;
 
-	if (lacking)
-		found_fault(doctor, CHECK_failed, lacking);
+	if (options->config_lacking) {
+		found_fault(doctor, CHECK_failed, options->config_lacking);
+		return;
+	}
+	found(doctor, CHECK_ok, "backend %s, at most %u at once",
+	      backend_name((int)options->config->backend), options->config->max_running);
+	if (options->config_on_disk)
+		check_configuration_in_force(doctor);
+}
+
+static void mend_clock(struct doctor *doctor)
+{
+	if (*doctor_host(doctor))
+		mend(doctor, "%ssudo timedatectl set-ntp true", doctor_host(doctor));
+	else if (access("/run/systemd/system", F_OK) == 0)
+		mend(doctor, "sudo timedatectl set-ntp true");
 	else
-		found(doctor, CHECK_ok, "backend %s, at most %u at once",
-		      backend_name((int)doctor->options->config->backend),
-		      doctor->options->config->max_running);
+		mend(doctor, "sudo date --set='YYYY-MM-DD HH:MM:SS'");
 }
 
 void check_clock(struct doctor *doctor)
 {
 	struct timespec real, monotonic, boot;
-	char text[64];
+	char text[64], ledger[PATH_BYTES_MAX + 32];
+	struct stat st;
 	struct tm tm;
 
 	clock_gettime(CLOCK_REALTIME, &real);
 	clock_gettime(CLOCK_MONOTONIC, &monotonic);
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	strftime(text, sizeof(text), "%F %T UTC", gmtime_r(&real.tv_sec, &tm));
-	if (real.tv_sec < YEAR_2024 || real.tv_sec > YEAR_2100) {
+	snprintf(ledger, sizeof(ledger), "%s/ledger.db", doctor->options->state_folder);
+	if (real.tv_sec < YEAR_2024 || real.tv_sec > YEAR_2100)
 		found(doctor, CHECK_warning, "the clock says %s: the times of Trials will be wrong",
 		      text);
-		mend(doctor, "sudo timedatectl set-ntp true");
-	} else if (boot.tv_sec + 1 < monotonic.tv_sec || real.tv_sec < boot.tv_sec) {
+	else if (boot.tv_sec + 1 < monotonic.tv_sec || real.tv_sec < boot.tv_sec)
 		found(doctor, CHECK_warning, "the clocks contradict each other at %s", text);
-		mend(doctor, "sudo timedatectl set-ntp true");
-	} else {
+	else if (stat(ledger, &st) == 0 && st.st_mtim.tv_sec > real.tv_sec + CLOCK_SLACK_SECONDS)
+		found(doctor, CHECK_warning,
+		      "the clock says %s, and the ledger was written later than that", text);
+	else
 		found(doctor, CHECK_ok, "%s", text);
-	}
+	if (doctor->current->state != CHECK_ok)
+		mend_clock(doctor);
 }
 
 /* The folder, or what is there of the way to it. */
@@ -119,74 +210,48 @@ void check_runtime_folder(struct doctor *doctor)
 
 void check_disk(struct doctor *doctor)
 {
-	char there[PATH_BYTES_MAX + 1], free_text[32];
+	const struct doctor_options *options = doctor->options;
+	uint64_t least = options->config_lacking ? 0 : options->config->min_free;
+	char there[PATH_BYTES_MAX + 1], reason[PATH_BYTES_MAX + 128], size[32], wanted[32];
 	struct statvfs fs;
 	struct stat st;
-	uint64_t space;
 
-	if (existing(doctor->options->state_folder, there, sizeof(there), &st) < 0 ||
+	if (existing(options->state_folder, there, sizeof(there), &st) < 0 ||
 	    statvfs(there, &fs) < 0) {
 		found(doctor, CHECK_not_applicable, "there is no state folder to look at");
-		return;
-	}
-	space = (uint64_t)fs.f_bavail * fs.f_frsize;
-	quantity_format_size(space, free_text, sizeof(free_text));
-	if (space < SPACE_LEAST || (fs.f_files > 0 && fs.f_favail < INODES_LEAST)) {
-		found(doctor, CHECK_failed, "the filesystem of %s is full: %s and %llu files free",
-		      there, free_text, (unsigned long long)fs.f_favail);
-		mend(doctor, "df -h '%s'; df -i '%s'; and make room there", there, there);
-	} else if (space < SPACE_LOW) {
-		found(doctor, CHECK_warning, "only %s free on the filesystem of %s", free_text,
-		      there);
-		mend(doctor, "df -h '%s'; and make room there", there);
+	} else if (space_is_below(least, -1, there, reason, sizeof(reason))) {
+		found(doctor, CHECK_failed, "too little %s", reason);
+		mend(doctor, SPACE_HINT);
+	} else if (fs.f_bavail == 0 || (fs.f_files > 0 && fs.f_favail == 0)) {
+		found(doctor, CHECK_failed, "the file system of %s is full: no %s is left", there,
+		      fs.f_bavail == 0 ? "block" : "inode");
+		mend(doctor, SPACE_FULL_HINT);
 	} else {
-		found(doctor, CHECK_ok, "%s free", free_text);
+		quantity_format_size((uint64_t)fs.f_bavail * fs.f_frsize, size, sizeof(size));
+		quantity_format_size(least, wanted, sizeof(wanted));
+		found(doctor, CHECK_ok, "%s free, MinFree is %s", size, least ? wanted : "0");
 	}
 }
 
-/*
- * Who holds a folder's lock: 1 with its pid (0 when it cannot be seen), 0 for nobody. By
- * /proc/locks: to try the lock would be to hold it for a moment, and a daemon that starts in that
- * moment would be turned away.
- */
-static int lock_holder(const char *folder, long *ret_pid)
-{
-	char path[PATH_BYTES_MAX + 32], line[256];
-	struct stat st;
-	FILE *locks;
-	int held = 0;
-
-	snprintf(path, sizeof(path), "%s/trialsd.lock", folder);
-	if (stat(path, &st) < 0)
-		return 0;
-	locks = fopen("/proc/locks", "re");
-	while (locks && !held && fgets(line, sizeof(line), locks)) {
-		unsigned long long inode;
-		unsigned int major_number, minor_number;
-		long pid;
-
-		/* The device is the layer below where the filesystem is an overlay. */
-		held = sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %x:%x:%llu", &pid, &major_number,
-			      &minor_number, &inode) == 4 &&
-		       inode == st.st_ino &&
-		       (major(st.st_dev) == 0 ||
-			(major_number == major(st.st_dev) && minor_number == minor(st.st_dev)));
-		if (held)
-			*ret_pid = pid;
-	}
-	if (locks)
-		fclose(locks);
-	return held;
-}
+/* The file is not read in one go: a lock of somebody else that comes or goes can hide one. */
+#define LOCK_READINGS 20
+#define LOCK_READING_GAP_NANOSECONDS 10000000
 
 void check_daemon(struct doctor *doctor)
 {
+	const struct timespec gap = {.tv_nsec = LOCK_READING_GAP_NANOSECONDS};
 	const char *state = doctor->options->state_folder;
 	const char *runtime = doctor->options->runtime_folder;
 	long of_state = 0, of_runtime = 0;
-	int state_held = lock_holder(state, &of_state);
-	int runtime_held = runtime ? lock_holder(runtime, &of_runtime) : 0;
+	int state_held, runtime_held, i;
 
+	for (i = 0; i < LOCK_READINGS; i++) {
+		state_held = folder_lock_holder(state, &of_state);
+		runtime_held = runtime ? folder_lock_holder(runtime, &of_runtime) : 0;
+		if (state_held == runtime_held && (!state_held || of_state == of_runtime))
+			break;
+		nanosleep(&gap, NULL);
+	}
 	if (!state_held && !runtime_held) {
 		found(doctor, CHECK_ok, "none serves these folders now");
 	} else if (state_held && runtime_held && of_state == of_runtime) {

@@ -2,13 +2,18 @@
 #include "doctor/guard.h"
 
 #include <string.h>
+#include <sys/mman.h>
+
+#include "base/config_text.h"
 
 #define AGAIN_MILLISECONDS 30000
 
 struct Guard {
 	struct guard_options options;
 	DoctorChild *child;
+	struct queue_watch watch;
 	uv_timer_t timer;
+	bool told; /* that launches are possible, last */
 };
 
 static void on_timer(uv_timer_t *timer)
@@ -24,6 +29,7 @@ static void guard_shut(Guard *guard, struct fault *fault)
 	bool same = launcher_proved(guard->options.launcher) && before && before->message &&
 		    strcmp(before->message, fault->message) == 0;
 
+	guard->told = false;
 	launcher_set_unavailable(guard->options.launcher, fault);
 	uv_timer_start(&guard->timer, on_timer, AGAIN_MILLISECONDS, 0);
 	if (!same)
@@ -33,22 +39,48 @@ static void guard_shut(Guard *guard, struct fault *fault)
 
 static void guard_open(Guard *guard)
 {
-	bool was = launcher_proved(guard->options.launcher) &&
-		   !launcher_unavailable(guard->options.launcher);
-
 	launcher_set_unavailable(guard->options.launcher, NULL);
 	uv_timer_stop(&guard->timer);
-	if (!was)
+	if (!guard->told)
 		guard->options.changed(guard->options.context, NULL);
+	guard->told = true;
+	queue_kick(guard->options.queue);
+}
+
+/*
+ * What stands in the way of a launch, or NULL. Room is the queue's to judge, with each launch and
+ * by the same words: it comes and goes, and must not wait until the doctor looks again.
+ */
+static const struct doctor_check *find_failed(const struct doctor_reply *reply)
+{
+	for (size_t i = 0; i < reply->checks.count; i++) {
+		const struct doctor_check *check = &reply->checks.items[i];
+
+		if (check->state == CHECK_failed && strcmp(check->name, "disk") != 0)
+			return check;
+	}
+	return NULL;
 }
 
 static void on_verdict(void *context, const struct doctor_reply *reply, const struct fault *fault)
 {
 	_cleanup_fault_ struct fault copy = FAULT_INIT;
+	const struct doctor_check *failed;
 	Guard *guard = context;
 	int r;
 
-	if (reply && reply->launchable) {
+	/* One that could not even look says nothing of the sandbox. */
+	if (!reply && launcher_proved(guard->options.launcher)) {
+		uv_timer_start(&guard->timer, on_timer, AGAIN_MILLISECONDS, 0);
+		return;
+	}
+	failed = reply ? find_failed(reply) : NULL;
+	if (failed) {
+		fault_void(&copy, CAUSE_sandbox_unavailable, "%s",
+			   failed->message ? failed->message : "no Trial can be launched");
+		if (failed->hint)
+			fault_hint(&copy, "%s", failed->hint);
+	} else if (reply) {
 		r = guard->options.mended(guard->options.context, &copy);
 		if (r < 0)
 			fault_errno(&copy, r, "sandbox");
@@ -56,11 +88,6 @@ static void on_verdict(void *context, const struct doctor_reply *reply, const st
 			guard_open(guard);
 			return;
 		}
-	} else if (reply) {
-		fault_void(&copy, CAUSE_sandbox_unavailable, "%s",
-			   reply->message ? reply->message : "no Trial can be launched");
-		if (reply->hint)
-			fault_hint(&copy, "%s", reply->hint);
 	} else {
 		fault_void(&copy, CAUSE_sandbox_unavailable, "%s", fault->message);
 		if (fault->hint)
@@ -72,19 +99,67 @@ static void on_verdict(void *context, const struct doctor_reply *reply, const st
 		guard_shut(guard, &copy);
 }
 
+static bool is_without_sandbox(const struct ledger_row *row)
+{
+	struct message *message = NULL;
+	struct outcome_record record;
+	struct decode_error error;
+	bool without;
+
+	if (row->outcome != OUTCOME_void ||
+	    message_parse(&message, row->record.data, row->record.size) < 0)
+		return false;
+	without = message_decode(message, message_root(message), &outcome_record_type,
+				 UNKNOWN_KEYS_IGNORED, &record, &error) == 0 &&
+		  record.has.cause && record.cause == CAUSE_sandbox_unavailable;
+	message_free(message);
+	return without;
+}
+
+static void on_trial_changed(struct queue_watch *watch, const struct queue_change *change)
+{
+	Guard *guard = container_of(watch, struct Guard, watch);
+
+	if (change->row->state != STATE_ended || !launcher_ready(guard->options.launcher) ||
+	    !is_without_sandbox(change->row))
+		return;
+	launcher_doubt(guard->options.launcher);
+	doctor_child_look(guard->child);
+}
+
+/* The configuration in force, as a file. */
+static int on_input(void *context, int *ret_fd)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	Guard *guard = context;
+	size_t size;
+	int r = config_format(guard->options.config, &text);
+
+	if (r < 0)
+		return r;
+	size = strlen(text);
+	fd = memfd_create("trialsd.conf", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, text, size) != (ssize_t)size)
+		return errno ? -errno : -EIO;
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
 int guard_new(Guard **ret_guard, const struct guard_options *options)
 {
 	Guard *guard = calloc(1, sizeof(*guard));
-	const char *const arguments[] = {
-		"--state",   options->state_folder,
-		"--runtime", options->runtime_folder,
-		"--backend", backend_name((int)options->backend),
-		"--config",  options->config_file,
+	const char *arguments[10] = {
+		"--state",    options->state_folder, "--runtime", options->runtime_folder,
+		"--in-force", "/proc/self/fd/3",
 	};
-	const struct doctor_child_options child = {
+	struct doctor_child_options child = {
 		.loop = options->loop,
 		.arguments = arguments,
-		.argument_count = ARRAY_SIZE(arguments) - (options->config_file ? 0 : 2),
+		.argument_count = 6,
+		.input = on_input,
 		.heard = on_verdict,
 		.context = guard,
 	};
@@ -92,6 +167,14 @@ int guard_new(Guard **ret_guard, const struct guard_options *options)
 
 	if (!guard)
 		return -ENOMEM;
+	if (options->config_file) {
+		arguments[child.argument_count++] = "--config";
+		arguments[child.argument_count++] = options->config_file;
+	}
+	if (options->backend >= 0) {
+		arguments[child.argument_count++] = "--backend";
+		arguments[child.argument_count++] = backend_name(options->backend);
+	}
 	guard->options = *options;
 	r = doctor_child_new(&guard->child, &child);
 	if (r < 0) {
@@ -100,6 +183,8 @@ int guard_new(Guard **ret_guard, const struct guard_options *options)
 	}
 	uv_timer_init(options->loop, &guard->timer);
 	guard->timer.data = guard;
+	guard->watch.changed = on_trial_changed;
+	queue_watch_add(options->queue, &guard->watch);
 	*ret_guard = guard;
 	doctor_child_look(guard->child);
 	return 0;
@@ -108,6 +193,11 @@ int guard_new(Guard **ret_guard, const struct guard_options *options)
 DoctorChild *guard_doctor(Guard *guard)
 {
 	return guard->child;
+}
+
+void guard_look(Guard *guard)
+{
+	doctor_child_look(guard->child);
 }
 
 static void on_timer_closed(uv_handle_t *handle)
@@ -125,6 +215,7 @@ Guard *guard_free(Guard *guard)
 {
 	if (!guard)
 		return NULL;
+	queue_watch_remove(guard->options.queue, &guard->watch);
 	doctor_child_free(steal(&guard->child));
 	uv_close((uv_handle_t *)&guard->timer, on_timer_closed);
 	return NULL;

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "base/mem.h"
 
@@ -89,7 +90,7 @@ static bool is_wsl(struct host_facts *facts, const char *root)
 
 static void find_container(struct host_facts *facts, const char *root)
 {
-	char text[256];
+	char text[256] = "";
 
 	if (read_text(root, "/proc/version", text, sizeof(text)) == 0 &&
 	    (strstr(text, GVISOR_VERSION) || strcasestr(text, "gvisor")))
@@ -108,7 +109,8 @@ static void find_container(struct host_facts *facts, const char *root)
 
 		text[strcspn(text, "\n")] = '\0';
 		snprintf(name, sizeof(name), "a container (%.40s)", text);
-		set_container(facts, CONTAINER_OTHER, name);
+		set_container(facts, strncmp(text, "lxc", 3) == 0 ? CONTAINER_LXC : CONTAINER_OTHER,
+			      name);
 	}
 }
 
@@ -241,33 +243,88 @@ static bool is_socket(const char *root, const char *folder, const char *name, ui
 	return is_there(root, path, &st) && S_ISSOCK(st.st_mode) && st.st_uid == uid;
 }
 
-void manager_facts_read(struct manager_facts *ret_facts, const char *root, uid_t uid,
-			const char *user, const char *runtime)
+static bool has_manager(const char *root, const char *folder, uid_t uid)
 {
-	char usual[64], linger[320];
-	struct stat st;
-	bool exists;
+	return is_socket(root, folder, "systemd/private", uid) ||
+	       is_socket(root, folder, "bus", uid);
+}
 
-	*ret_facts = (struct manager_facts){.lack = MANAGER_THERE};
-	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned int)uid);
+static enum manager_lack find_lack(const struct manager_facts *facts, const char *root, uid_t uid,
+				   const char *sudo_user)
+{
+	struct stat st;
+	bool exists = is_there(root, facts->folder, &st);
+	bool by_sudo = uid == 0 && sudo_user && strcmp(sudo_user, "root") != 0;
+
+	if (exists && st.st_uid == uid && has_manager(root, facts->folder, uid))
+		return MANAGER_THERE;
+	if (!is_there(root, "/run/systemd/system", NULL))
+		return MANAGER_NO_SYSTEMD;
+	if (by_sudo)
+		return MANAGER_ROOT_BY_SUDO;
+	if (exists && st.st_uid != uid)
+		return MANAGER_WRONG_USER;
+	if (facts->own_exists && strcmp(facts->folder, facts->usual) != 0 &&
+	    (!exists || has_manager(root, facts->usual, uid)))
+		return MANAGER_WRONG_FOLDER;
+	if (exists)
+		return MANAGER_NOT_RUNNING;
+	return facts->lingers ? MANAGER_NOT_STARTED : MANAGER_NO_LINGERING;
+}
+
+void manager_facts_read(struct manager_facts *ret_facts, const char *root, uid_t uid,
+			const char *user, const char *runtime, const char *sudo_user)
+{
+	char linger[320];
+	struct stat st;
+
+	*ret_facts = (struct manager_facts){.owner = uid};
+	snprintf(ret_facts->usual, sizeof(ret_facts->usual), "/run/user/%u", (unsigned int)uid);
 	snprintf(linger, sizeof(linger), "/var/lib/systemd/linger/%.255s", user);
 	ret_facts->lingers = is_there(root, linger, NULL);
-	ret_facts->own_exists = is_there(root, usual, &st) && st.st_uid == uid;
+	ret_facts->own_exists = is_there(root, ret_facts->usual, &st) && st.st_uid == uid;
 	if (!runtime || runtime[0] != '/')
-		runtime = usual;
+		runtime = ret_facts->usual;
 	snprintf(ret_facts->folder, sizeof(ret_facts->folder), "%s", runtime);
-	exists = is_there(root, runtime, &st);
-	ret_facts->owner = exists ? st.st_uid : uid;
-	if (exists && st.st_uid == uid &&
-	    (is_socket(root, runtime, "systemd/private", uid) ||
-	     is_socket(root, runtime, "bus", uid)))
-		return;
-	if (!is_there(root, "/run/systemd/system", NULL))
-		ret_facts->lack = MANAGER_NO_SYSTEMD;
-	else if (exists && st.st_uid != uid)
-		ret_facts->lack = MANAGER_WRONG_USER;
-	else if (!exists)
-		ret_facts->lack = MANAGER_NO_LINGERING;
+	if (is_there(root, runtime, &st))
+		ret_facts->owner = st.st_uid;
+	ret_facts->lack = find_lack(ret_facts, root, uid, sudo_user);
+}
+
+/* Controllers. */
+
+#define CGROUP_FOLDER "/sys/fs/cgroup"
+
+static int read_line(const char *root, const char *path, char *text, size_t size)
+{
+	int r = read_text(root, path, text, size);
+
+	if (r == 0)
+		text[strcspn(text, "\n")] = '\0';
 	else
-		ret_facts->lack = MANAGER_NOT_RUNNING;
+		text[0] = '\0';
+	return r;
+}
+
+void cgroup_facts_read(struct cgroup_facts *ret_facts, const char *root, uid_t uid)
+{
+	unsigned int number = (unsigned int)uid;
+	char path[PATH_MAX];
+	struct statvfs fs;
+
+	*ret_facts = (struct cgroup_facts){.version = CGROUP_V2};
+	if (read_line(root, CGROUP_FOLDER "/cgroup.controllers", ret_facts->top,
+		      sizeof(ret_facts->top)) < 0)
+		ret_facts->version = is_there(root, CGROUP_FOLDER "/unified", NULL) ||
+						     is_there(root, CGROUP_FOLDER "/memory", NULL)
+					     ? CGROUP_V1
+					     : CGROUP_ABSENT;
+	snprintf(path, sizeof(path), "%s" CGROUP_FOLDER, root);
+	ret_facts->read_only = statvfs(path, &fs) == 0 && (fs.f_flag & ST_RDONLY);
+	snprintf(path, sizeof(path),
+		 CGROUP_FOLDER "/user.slice/user-%u.slice/user@%u.service/cgroup.controllers",
+		 number, number);
+	ret_facts->manager_found = ret_facts->version == CGROUP_V2 &&
+				   read_line(root, path, ret_facts->manager,
+					     sizeof(ret_facts->manager)) == 0;
 }

@@ -50,7 +50,7 @@ void check_bwrap(struct doctor *doctor)
 		      "%s, %s; root's alone, not set-user-ID, with every option that is needed",
 		      doctor->bwrap.path, doctor->bwrap.version);
 	/* Of any bwrap, since the profiles of this machine matter even where there is none. */
-	host_facts_read(&doctor->facts, "",
+	host_facts_read(&doctor->facts, doctor->root,
 			doctor->bwrap.path	  ? doctor->bwrap.path
 			: config && config->bwrap ? config->bwrap
 						  : "/usr/bin/bwrap");

@@ -36,8 +36,7 @@ static int write_message(int fd, const struct doctor_reply *reply)
 	return r;
 }
 
-/* `"key":"text"` after what separates it, or nothing for NULL. */
-static void print_json(FILE *file, const char *separator, const char *key, const char *text)
+void report_text(FILE *file, const char *separator, const char *key, const char *text)
 {
 	if (!text)
 		return;
@@ -53,20 +52,20 @@ static void print_json(FILE *file, const char *separator, const char *key, const
 static void print_json_report(FILE *file, const struct doctor_reply *reply)
 {
 	fputc('{', file);
-	print_json(file, "", "program", reply->program);
+	report_text(file, "", "program", reply->program);
 	fprintf(file, ",\"launchable\":%s", reply->launchable ? "true" : "false");
-	print_json(file, ",", "message", reply->message);
-	print_json(file, ",", "hint", reply->hint);
+	report_text(file, ",", "message", reply->message);
+	report_text(file, ",", "hint", reply->hint);
 	fputs(",\"checks\":[", file);
 	for (size_t i = 0; i < reply->checks.count; i++) {
 		const struct doctor_check *check = &reply->checks.items[i];
 
 		fputs(i ? ",{" : "{", file);
-		print_json(file, "", "name", check->name);
-		print_json(file, ",", "proves", check->proves);
+		report_text(file, "", "name", check->name);
+		report_text(file, ",", "proves", check->proves);
 		fprintf(file, ",\"state\":\"%s\"", check_state_name((int)check->state));
-		print_json(file, ",", "message", check->message);
-		print_json(file, ",", "hint", check->hint);
+		report_text(file, ",", "message", check->message);
+		report_text(file, ",", "hint", check->hint);
 		fputc('}', file);
 	}
 	fputs("]}\n", file);

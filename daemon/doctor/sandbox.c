@@ -12,6 +12,7 @@
 #include "doctor/namespaces.h"
 
 struct step {
+	const char *check;
 	const char *name;   /* for people */
 	const char *limit;  /* its switch below /proc/sys/user, or NULL */
 	const char *config; /* the kernel's option */
@@ -19,21 +20,22 @@ struct step {
 };
 
 static const struct step steps[STEP_COUNT] = {
-	[STEP_USER] = {"user namespace", "max_user_namespaces", "CONFIG_USER_NS",
+	[STEP_USER] = {"user_namespace", "user namespace", "max_user_namespaces", "CONFIG_USER_NS",
 		       offsetof(struct boundary, own_user)},
-	[STEP_MOUNT] = {"mount namespace", "max_mnt_namespaces", "CONFIG_NAMESPACES",
-			offsetof(struct boundary, own_mount)},
-	[STEP_PID] = {"pid namespace", "max_pid_namespaces", "CONFIG_PID_NS",
+	[STEP_MOUNT] = {"mount_namespace", "mount namespace", "max_mnt_namespaces",
+			"CONFIG_NAMESPACES", offsetof(struct boundary, own_mount)},
+	[STEP_PID] = {"pid_namespace", "pid namespace", "max_pid_namespaces", "CONFIG_PID_NS",
 		      offsetof(struct boundary, own_pid)},
-	[STEP_PROC] = {"/proc of its own", "max_pid_namespaces", "CONFIG_PROC_FS", SIZE_MAX},
-	[STEP_NETWORK] = {"network namespace", "max_net_namespaces", "CONFIG_NET_NS",
-			  offsetof(struct boundary, own_network)},
-	[STEP_IPC] = {"ipc namespace", "max_ipc_namespaces", "CONFIG_IPC_NS",
+	[STEP_PROC] = {"proc", "/proc of its own", "max_pid_namespaces", "CONFIG_PROC_FS",
+		       SIZE_MAX},
+	[STEP_NETWORK] = {"network_namespace", "network namespace", "max_net_namespaces",
+			  "CONFIG_NET_NS", offsetof(struct boundary, own_network)},
+	[STEP_IPC] = {"ipc_namespace", "ipc namespace", "max_ipc_namespaces", "CONFIG_IPC_NS",
 		      offsetof(struct boundary, own_ipc)},
-	[STEP_UTS] = {"uts namespace", "max_uts_namespaces", "CONFIG_UTS_NS",
+	[STEP_UTS] = {"uts_namespace", "uts namespace", "max_uts_namespaces", "CONFIG_UTS_NS",
 		      offsetof(struct boundary, own_uts)},
-	[STEP_CGROUP] = {"cgroup namespace", "max_cgroup_namespaces", "CONFIG_CGROUPS",
-			 offsetof(struct boundary, own_cgroup)},
+	[STEP_CGROUP] = {"cgroup_namespace", "cgroup namespace", "max_cgroup_namespaces",
+			 "CONFIG_CGROUPS", offsetof(struct boundary, own_cgroup)},
 };
 
 const struct trial *doctor_trial(struct doctor *doctor)
@@ -71,6 +73,8 @@ static const char *container_remedy(enum container container)
 	case CONTAINER_KUBERNETES:
 		return "kubectl edit the pod: securityContext with seccompProfile Unconfined, "
 		       "procMount Unmasked and hostUsers false";
+	case CONTAINER_LXC:
+		return "lxc config set NAME security.nesting true && lxc restart NAME";
 	case CONTAINER_GVISOR:
 		return "docker run --runtime=runc IMAGE";
 	case CONTAINER_WSL1:
@@ -86,7 +90,7 @@ static void mend_step(struct doctor *doctor, const struct step *step, int error)
 	const char *remedy = container_remedy(facts->container);
 
 	if (error == -ENOSPC)
-		mend(doctor, "sudo sysctl -w user.%s=15000", step->limit);
+		mend(doctor, "%ssudo sysctl -w user.%s=15000", doctor_host(doctor), step->limit);
 	else if (error == -EUSERS)
 		mend(doctor, "start trialsd outside of other sandboxes: they are nested too deep");
 	else if (remedy)
@@ -100,7 +104,7 @@ static void mend_step(struct doctor *doctor, const struct step *step, int error)
 			     "/proc/self/status; cat /proc/self/attr/current)");
 }
 
-static void check_step(struct doctor *doctor, enum namespace_step number)
+static void try_step(struct doctor *doctor, enum namespace_step number)
 {
 	const struct step *step = &steps[number];
 	const struct trial *trial = doctor_trial(doctor);
@@ -136,44 +140,11 @@ static void check_step(struct doctor *doctor, enum namespace_step number)
 	mend_step(doctor, step, r);
 }
 
-void check_user_namespace(struct doctor *doctor)
+void check_part(struct doctor *doctor)
 {
-	check_step(doctor, STEP_USER);
-}
-
-void check_mount_namespace(struct doctor *doctor)
-{
-	check_step(doctor, STEP_MOUNT);
-}
-
-void check_pid_namespace(struct doctor *doctor)
-{
-	check_step(doctor, STEP_PID);
-}
-
-void check_proc(struct doctor *doctor)
-{
-	check_step(doctor, STEP_PROC);
-}
-
-void check_network_namespace(struct doctor *doctor)
-{
-	check_step(doctor, STEP_NETWORK);
-}
-
-void check_ipc_namespace(struct doctor *doctor)
-{
-	check_step(doctor, STEP_IPC);
-}
-
-void check_uts_namespace(struct doctor *doctor)
-{
-	check_step(doctor, STEP_UTS);
-}
-
-void check_cgroup_namespace(struct doctor *doctor)
-{
-	check_step(doctor, STEP_CGROUP);
+	for (int i = 0; i < STEP_COUNT; i++)
+		if (strcmp(steps[i].check, doctor->current->check) == 0)
+			try_step(doctor, (enum namespace_step)i);
 }
 
 /* Where a check before this one failed, that is the cause; else only bwrap itself can say more. */
@@ -231,10 +202,11 @@ void check_limits(struct doctor *doctor)
 	} else if (trial->backend == BACKEND_none) {
 		found(doctor, CHECK_warning,
 		      "not in force without a user manager: %s; in force: %s", missing, held);
-		mend(doctor, "trialsd --backend systemd");
+		if (doctor->manager.lack == MANAGER_THERE)
+			mend(doctor, "trialsd --backend systemd");
 	} else {
 		found(doctor, CHECK_warning,
 		      "asked for and not in force when read back: %s; in force: %s", missing, held);
-		mend(doctor, DELEGATE_COMMAND);
+		mend_controllers(doctor);
 	}
 }

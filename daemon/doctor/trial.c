@@ -17,6 +17,7 @@
 #include <systemd/sd-id128.h>
 #include <uv.h>
 
+#include "base/space.h"
 #include "launch/launch.h"
 #include "queue/start.h"
 
@@ -25,6 +26,7 @@
 #define FORCE_MILLISECONDS 3000 /* then its keeper is given up, and killed */
 #define MEMORY_BYTES (256ull << 20)
 #define TASKS 64
+#define ROOM_BYTES (1u << 20)
 #define CPU_PERCENT 100
 
 struct run {
@@ -110,9 +112,23 @@ static void on_ended(void *context, const struct outcome_record *record)
 	uv_timer_start(&run->timer, on_over, 0, 0);
 }
 
+/* Nothing of the sandbox has been tried: this user has used up something that comes back. */
+static void on_not_started(void *context, int error)
+{
+	struct run *run = context;
+
+	if (!run->launch)
+		return;
+	fault_void(&run->trial->fault, CAUSE_sandbox_unavailable, "a launch cannot be tried: %s",
+		   strerror(error < 0 ? -error : error));
+	run->over = true;
+	uv_timer_start(&run->timer, on_over, 0, 0);
+}
+
 static const struct launch_watch watch = {
 	.running = on_running,
 	.ending = on_ending,
+	.not_started = on_not_started,
 	.ended = on_ended,
 };
 
@@ -237,12 +253,31 @@ static int run_launch(struct run *run)
 	return launch_new(&run->launch, run->launcher, &order, &watch, run);
 }
 
-static int run_folder(struct run *run)
+/*
+ * Where temporary files go, if the launch's few have room there, else one of the daemon's own: what
+ * is to be tried is the sandbox, and a full /tmp is in no Trial's way.
+ */
+static const char *run_base(const struct trial_order *order)
 {
-	const char *base = getenv("TMPDIR");
+	const char *temporary = getenv("TMPDIR");
+	const char *const bases[] = {
+		/* Ours first: a doctor that is killed leaves its folder behind. */
+		order->runtime_folder,
+		temporary && temporary[0] == '/' ? temporary : "/tmp",
+		order->state_folder,
+	};
 
-	if (!base || base[0] != '/')
-		base = "/tmp";
+	for (size_t i = 0; i < ARRAY_SIZE(bases); i++)
+		if (bases[i] && access(bases[i], W_OK | X_OK) == 0 &&
+		    space_free(-1, bases[i]) >= ROOM_BYTES)
+			return bases[i];
+	return bases[1];
+}
+
+static int run_folder(struct run *run, const struct trial_order *order)
+{
+	const char *base = run_base(order);
+
 	snprintf(run->folder, sizeof(run->folder), "%s/trialsd-doctor.XXXXXX", base);
 	if (!mkdtemp(run->folder)) {
 		int r = -errno;
@@ -297,7 +332,7 @@ void trial_run(struct trial *ret_trial, const struct trial_order *order)
 
 	*ret_trial = (struct trial){.tried = true, .fault = FAULT_INIT};
 	run_begin(&run);
-	r = run_folder(&run);
+	r = run_folder(&run, order);
 	if (r == 0)
 		r = run_plan(&run, order);
 	if (r == 0)

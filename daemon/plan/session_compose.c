@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+#include "build.h"
+#include "session_plan.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "text_file.h"
+
+/*
+ * From a session to parts of a plan. What trialsd found itself goes the way of what a launch names,
+ * policy and all; only files that are made up, and the prompt, are put in directly.
+ *
+ * A prompt in a file is bound from the Trial's folder, read-only: it may be of 20 MiB, and what is
+ * written into the sandbox's own memory counts against its limit.
+ */
+
+#define COPY_BYTES_MAX (4u * 1024u * 1024u)
+
+int session_command(struct plan *plan, const struct session_plan *session)
+{
+	const struct program *program = &session->program;
+	const struct text_list *arguments = &session->session.arguments;
+	_cleanup_free_ char *file = session_plan_inside(session, &program->file);
+	int r = file ? 0 : -ENOMEM;
+
+	if (r == 0 && program->interpreter.fd >= 0)
+		r = text_list_add(&plan->command, program->interpreter.canonical);
+	if (r == 0)
+		r = text_list_add(&plan->command, file);
+	for (size_t i = 0; r == 0 && i < arguments->count; i++)
+		r = text_list_add(&plan->command, arguments->items[i]);
+	return r;
+}
+
+/* Whether a place is there already, as a part of another one of the same session. */
+static bool is_part(const struct place *place, const struct place *whole)
+{
+	return whole->canonical && path_within(place->canonical, whole->canonical);
+}
+
+static int add_program(struct bound_list *bounds, const struct session_plan *session,
+		       const struct place *place, const char *field, struct fault *fault)
+{
+	_cleanup_free_ char *destination = session_plan_inside(session, place);
+	struct bound *bound;
+	int r;
+
+	if (!destination)
+		return -ENOMEM;
+	r = bound_list_add(bounds, field, place, destination, &bound, fault);
+	if (r != 0)
+		return r;
+	bound->usual = true;
+	bound->release = true;
+	return 0;
+}
+
+int session_bounds(struct bound_list *bounds, const struct session_plan *session,
+		   struct fault *ret_fault)
+{
+	const struct program *program = &session->program;
+	bool folder = program->release.fd >= 0;
+	int r = 0;
+
+	if (program->interpreter.fd >= 0 && !is_part(&program->interpreter, &program->release))
+		r = add_program(bounds, session, &program->interpreter, "interpreter", ret_fault);
+	if (r == 0)
+		r = add_program(bounds, session, folder ? &program->release : &program->file,
+				folder ? "release" : "executable", ret_fault);
+	for (size_t i = 0; r == 0 && i < session->source_count; i++) {
+		const struct session_source *source = &session->sources[i];
+		struct bound *bound;
+
+		r = bound_list_add(bounds, source->path, &source->place, source->path, &bound,
+				   ret_fault);
+		if (r == 0)
+			bound->usual = true;
+	}
+	return r;
+}
+
+/* The person's own file, if there is one, with the lines that were made up behind it. */
+static int file_text(const struct session_file *file, char **ret_text, size_t *ret_size,
+		     struct fault *fault)
+{
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+	_cleanup_fault_ struct fault why = FAULT_INIT;
+	_cleanup_free_ char *copy = NULL, *shown = display(file->path);
+	size_t size = 0, more = strlen(file->text);
+	bool missing = true, line;
+	char *text;
+	int r = 0;
+
+	if (file->copy)
+		r = place_open(&place, "copy", file->path, &missing, &why);
+	if (r == FAULT && !missing)
+		return fault_set(fault, ERROR_unavailable, "%s", why.message);
+	if (r < 0)
+		return r;
+	if (file->copy && !missing) {
+		r = text_file_read_at(place.fd, COPY_BYTES_MAX, &copy, &size);
+		if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
+			return r;
+		if (r < 0)
+			return fault_set(fault, ERROR_unavailable, "%s cannot be copied: %s", shown,
+					 r == -EFBIG ? "larger than 4 MiB" : strerror(-r));
+	}
+	line = more > 0 && size > 0 && copy[size - 1] != '\n';
+	text = malloc(size + line + more + 1);
+	if (!text)
+		return -ENOMEM;
+	if (size > 0)
+		memcpy(text, copy, size);
+	text[size] = '\n';
+	memcpy(text + size + line, file->text, more + 1);
+	*ret_text = text;
+	*ret_size = size + line + more;
+	return 0;
+}
+
+static int add_file(struct plan *plan, const struct session_file *file, struct fault *fault)
+{
+	struct plan_operation *operation;
+	char *text = NULL;
+	size_t size = 0;
+	int r;
+
+	r = file_text(file, &text, &size, fault);
+	if (r != 0)
+		return r;
+	/* A copy of nothing is left out: the program makes its own. */
+	if (size == 0) {
+		free(text);
+		return 0;
+	}
+	operation = plan_add(plan, PLAN_FILE, file->path, NULL);
+	if (!operation) {
+		free(text);
+		return -ENOMEM;
+	}
+	operation->mode = 0600;
+	return plan_file_new(&operation->file, text, size);
+}
+
+static int add_prompt(struct plan *plan, int prompt_fd)
+{
+	int *descriptors = realloc(plan->descriptors,
+				   (plan->descriptor_count + 1) * sizeof(*descriptors));
+	struct plan_operation *operation;
+	int fd;
+
+	if (!descriptors)
+		return -ENOMEM;
+	plan->descriptors = descriptors;
+	operation = plan_add(plan, PLAN_BIND, SESSION_PROMPT_FILE, "prompt");
+	if (!operation)
+		return -ENOMEM;
+	fd = fcntl(prompt_fd, F_DUPFD_CLOEXEC, 3);
+	if (fd < 0)
+		return -errno;
+	operation->descriptor = (int)plan->descriptor_count;
+	descriptors[plan->descriptor_count++] = fd;
+	return 0;
+}
+
+int session_contents(struct plan *plan, const struct session_plan *session, struct fault *ret_fault)
+{
+	int r = 0;
+
+	plan->stop_signal = session->harness->program.stop_signal;
+	plan->prompt_elsewhere = session->session.has_prompt &&
+				 session->session.prompt != HARNESS_PROMPT_stdin;
+	for (size_t i = 0; r == 0 && i < session->session.file_count; i++)
+		r = add_file(plan, &session->session.files[i], ret_fault);
+	if (r == 0 && session->prompt_fd >= 0)
+		r = add_prompt(plan, session->prompt_fd);
+	if (r == 0 && session->session.web_left_on)
+		r = plan_note(plan,
+			      "harness: %s's own web tools are as it has them: its file does not "
+			      "say how to switch them off",
+			      session->harness->name);
+	if (r == 0 && session->warning)
+		r = plan_note(plan, "%s", session->warning);
+	return r;
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+#include "session_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "build.h"
+#include "credentials.h"
+#include "harness_words.h"
+
+/*
+ * Of the ways a Harness can be signed in, the first one of its file that is there is used. A key of
+ * the credentials file goes into the session's environment and nowhere else: it is kept apart from
+ * what is recorded of a plan, and wiped with it.
+ *
+ * The person's own files are bound one by one, each at its usual place in the fresh home, whatever
+ * links lead to it on the host.
+ */
+
+#define CREDENTIALS_FILE ".thirdshift/credentials.toml"
+/* Where a release is seen that lies where the session has a home of another. */
+#define RELEASE_ELSEWHERE "/opt/trials"
+
+/* --- Login ---------------------------------------------------------------------------------------- */
+
+static char *in_home(const struct plan_host *host, const char *path)
+{
+	char *text;
+
+	return asprintf(&text, "%s/%s", host->home, path) < 0 ? NULL : text;
+}
+
+static int words_join(const struct text_list *words, char **ret_text)
+{
+	size_t size = 0;
+	FILE *file = open_memstream(ret_text, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < words->count; i++)
+		fprintf(file, "%s%s", i ? " " : "", words->items[i]);
+	return fclose(file) == 0 ? 0 : -ENOMEM;
+}
+
+/* Names all that was looked for. */
+static int refuse_logins(const struct harness *harness, struct fault *fault)
+{
+	_cleanup_free_ char *text = NULL, *command = NULL;
+	const struct harness_login *env = harness_login_of(harness, HARNESS_LOGIN_env);
+	size_t size = 0;
+	FILE *file = open_memstream(&text, &size);
+	bool more = env != NULL;
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	if (env)
+		fprintf(file, "~/" CREDENTIALS_FILE " has no %s", env->credential);
+	for (size_t i = 0; i < harness->login_count; i++) {
+		if (&harness->logins[i] == env)
+			continue;
+		fprintf(file, "%sa login of kind %s is not used for Trials", more ? ", and " : "",
+			harness_login_kind_name(harness->logins[i].kind));
+		more = true;
+	}
+	if (fclose(file) != 0)
+		return -ENOMEM;
+	r = fault_void(fault, CAUSE_session_unavailable, "%s: it is not signed in: %s",
+		       harness->name, text);
+	if (r < 0 || !env)
+		return r;
+	if (env->sign_in.count == 0)
+		return fault_hint(fault, "put its key into ~/" CREDENTIALS_FILE ", as %s",
+				  env->credential);
+	r = words_join(&env->sign_in, &command);
+	return r < 0 ? r
+		     : fault_hint(fault, "%s, whose key goes into ~/" CREDENTIALS_FILE " as %s",
+				  command, env->credential);
+}
+
+static void secret_done(struct pair *secret)
+{
+	if (secret->value)
+		explicit_bzero((char *)secret->value, strlen(secret->value));
+	free((char *)secret->name);
+	free((char *)secret->value);
+	*secret = (struct pair){0};
+}
+
+static void credentials_done(struct credentials **credentials)
+{
+	credentials_free(*credentials);
+}
+
+/* 1: it is there, and in *ret_secret; 0: it is not. */
+static int take_key(const struct plan_host *host, const struct harness_login *login,
+		    struct pair *ret_secret, char **ret_warning, struct fault *fault)
+{
+	_cleanup_(credentials_done) struct credentials *credentials = NULL;
+	_cleanup_free_ char *path = in_home(host, CREDENTIALS_FILE);
+	const char *value = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = credentials_read(&credentials, path, fault);
+	if (r == 0)
+		r = credentials_get(credentials, login->credential, &value, fault);
+	if (r != 0 || !value)
+		return r == FAULT ? -EBADMSG : r;
+	if (credentials_warning(credentials)) {
+		*ret_warning = strdup(credentials_warning(credentials));
+		if (!*ret_warning)
+			return -ENOMEM;
+	}
+	ret_secret->name = strdup(login->variable);
+	ret_secret->value = strdup(value);
+	return ret_secret->name && ret_secret->value ? 1 : -ENOMEM;
+}
+
+static int choose_login(struct session_plan *session, const struct plan_host *host,
+			struct fault *fault)
+{
+	const struct harness *harness = session->harness;
+
+	for (size_t i = 0; i < harness->login_count; i++) {
+		const struct harness_login *login = &harness->logins[i];
+		int r = login->kind == HARNESS_LOGIN_none;
+
+		if (login->kind == HARNESS_LOGIN_env)
+			r = take_key(host, login, &session->secret, &session->warning, fault);
+		if (r == -EBADMSG) {
+			fault->code = ERROR_unavailable;
+			fault->cause = CAUSE_session_unavailable;
+			return FAULT;
+		}
+		if (r == 0)
+			continue;
+		session->login = login;
+		return r < 0 ? r : 0;
+	}
+	return refuse_logins(harness, fault);
+}
+
+/* --- What it composes to -------------------------------------------------------------------------- */
+
+/* As the plan will have it; one that cannot be opened is refused there. */
+static int repository_of(const struct launch_request *launch, char **ret_repository)
+{
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	int r;
+
+	if (!launch->repository)
+		return 0;
+	r = place_open(&place, "repository", launch->repository, NULL, &ignored);
+	if (r < 0)
+		return r;
+	*ret_repository = r == 0 ? steal(&place.canonical) : strdup(launch->repository);
+	return *ret_repository ? 0 : -ENOMEM;
+}
+
+static int compose(struct session *ret_session, const struct plan_host *host,
+		   const struct harness *harness, const struct harness_login *login,
+		   const char *version, const struct launch_request *launch,
+		   const struct session_prompt *prompt, struct fault *fault)
+{
+	_cleanup_free_ char *repository = NULL;
+	struct session_request request = {
+		.harness = harness,
+		.version = version,
+		.login = login,
+		.model = launch->model,
+		.effort = launch->effort,
+		.resume = launch->resume,
+		.has_prompt = prompt->there,
+		.prompt = prompt->data,
+		.prompt_size = prompt->size,
+		.extra = launch->arguments,
+		.uid = host->uid,
+		.home = host->home,
+	};
+	int r = repository_of(launch, &repository);
+
+	request.repository = repository;
+	return r < 0 ? r : session_compose(ret_session, &request, fault);
+}
+
+static int find_harness(const struct plan_host *host, const struct launch_request *launch,
+			const struct harness **ret_harness, struct fault *fault)
+{
+	if (!host->harnesses)
+		return fault_set(fault, ERROR_unavailable,
+				 "harness: none could be read; the daemon's log says why");
+	return harness_set_find(host->harnesses, launch->harness, ret_harness, fault);
+}
+
+static struct program_request program_request_of(const struct plan_host *host,
+						 const struct harness *harness,
+						 const char *executable)
+{
+	return (struct program_request){
+		.harness = harness,
+		.executable = executable,
+		.home = host->home,
+		.folders = host->config->harness_path,
+		.path = getenv("PATH"),
+	};
+}
+
+/* What an earlier look found: 0, or -EINPROGRESS when there was none. */
+static int look_up(const struct plan_host *host, struct program *program,
+		   struct program_stamp *ret_stamp, const struct program_known **ret_known)
+{
+	int r = program_stamp_of(program->file.fd, ret_stamp);
+
+	if (r < 0)
+		return r;
+	*ret_known = programs_find(&host->cache->programs, ret_stamp);
+	if (!*ret_known)
+		return -EINPROGRESS;
+	if (program->version || !(*ret_known)->version[0])
+		return 0;
+	program->version = strdup((*ret_known)->version);
+	return program->version ? 0 : -ENOMEM;
+}
+
+int session_plan_program(const struct plan_host *host, const struct harness *harness,
+			 struct program *ret_program, struct fault *ret_fault)
+{
+	const struct program_request request = program_request_of(host, harness, NULL);
+	const struct program_known *known;
+	struct program_stamp stamp;
+	int r = program_find(ret_program, &request, ret_fault);
+
+	if (r == 0)
+		r = look_up(host, ret_program, &stamp, &known);
+	return r == -EINPROGRESS ? 0 : r;
+}
+
+static int open_source(struct session_plan *session, const char *home, const char *path)
+{
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+	_cleanup_free_ char *inside = NULL;
+	struct session_source *sources;
+	bool missing;
+	int r;
+
+	if (asprintf(&inside, "%s%s", home, path + 1) < 0) {
+		inside = NULL;
+		return -ENOMEM;
+	}
+	r = place_open(&place, path, inside, &missing, &ignored);
+	if (r != 0)
+		return r == FAULT ? 0 : r;
+	sources = realloc(session->sources, (session->source_count + 1) * sizeof(*sources));
+	if (!sources)
+		return -ENOMEM;
+	session->sources = sources;
+	sources[session->source_count++] = (struct session_source){steal(&inside), place};
+	place = PLACE_INIT;
+	return 0;
+}
+
+static int open_sources(struct session_plan *session, const struct plan_host *host)
+{
+	const struct text_list *paths = &session->harness->home.read_only;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < paths->count; i++)
+		r = open_source(session, host->home, paths->items[i]);
+	return r;
+}
+
+static int find_bound_home(struct session_plan *session, const struct plan_host *host)
+{
+	if (session->login->kind != HARNESS_LOGIN_home)
+		return 0;
+	session->bound_home = in_home(host, session->login->target + strlen("~/"));
+	return session->bound_home ? 0 : -ENOMEM;
+}
+
+static int make(struct session_plan *session, const struct plan_host *host,
+		const struct launch_request *launch, const struct session_prompt *prompt,
+		struct fault *fault)
+{
+	const struct program_known *known;
+	struct program_request request;
+	int r;
+
+	r = find_harness(host, launch, &session->harness, fault);
+	if (r == 0 && session->harness)
+		r = choose_login(session, host, fault);
+	if (r != 0 || !session->harness)
+		return r;
+	request = program_request_of(host, session->harness, launch->executable);
+	r = program_find(&session->program, &request, fault);
+	if (r == 0)
+		r = find_bound_home(session, host);
+	/* Its version, which may be known only then, decides which section of the file counts. */
+	if (r == 0)
+		r = look_up(host, &session->program, &session->stamp, &known);
+	if (r != 0)
+		return r;
+	memcpy(session->digest, known->digest, PROGRAM_DIGEST_BYTES);
+	r = compose(&session->session, host, session->harness, session->login,
+		    session->program.version, launch, prompt, fault);
+	if (r == 0)
+		r = open_sources(session, host);
+	if (r == 0 && session->session.has_prompt && session->session.prompt == HARNESS_PROMPT_file)
+		session->prompt_fd = prompt->fd;
+	return r;
+}
+
+int session_plan_make(struct session_plan *ret, const struct plan_host *host,
+		      const struct launch_request *launch, const struct session_prompt *prompt,
+		      struct fault *ret_fault)
+{
+	int r;
+
+	*ret = (struct session_plan){.program = PROGRAM_INIT, .prompt_fd = -1};
+	r = make(ret, host, launch, prompt, ret_fault);
+	if (r == FAULT) {
+		ret_fault->code = ERROR_unavailable;
+		ret_fault->cause = CAUSE_session_unavailable;
+	}
+	if (r != 0 && r != -EINPROGRESS)
+		session_plan_done(ret);
+	return r;
+}
+
+void session_plan_done(struct session_plan *session)
+{
+	program_done(&session->program);
+	session_done(&session->session);
+	secret_done(&session->secret);
+	for (size_t i = 0; i < session->source_count; i++) {
+		free(session->sources[i].path);
+		place_done(&session->sources[i].place);
+	}
+	free(session->sources);
+	free(session->bound_home);
+	free(session->warning);
+	*session = (struct session_plan){.program = PROGRAM_INIT, .prompt_fd = -1};
+}
+
+char *session_plan_inside(const struct session_plan *session, const struct place *place)
+{
+	char *text;
+
+	/* A mount point there would be made in the home that is bound. */
+	if (!session->bound_home || !path_within(place->canonical, session->bound_home))
+		return strdup(place->canonical);
+	return asprintf(&text, RELEASE_ELSEWHERE "%s", place->canonical) < 0 ? NULL : text;
+}
+
+/* --- Before it is accepted ------------------------------------------------------------------------ */
+
+/*
+ * The version decides which section of the file counts, and is not known before the program was
+ * found: what one section would take is not refused yet.
+ */
+static int check_sessions(const struct plan_host *host, const struct harness *harness,
+			  const struct harness_login *login, const struct launch_request *launch,
+			  const struct session_prompt *prompt, struct fault *fault)
+{
+	int r = 0;
+
+	for (size_t i = harness->session_count; i > 0; i--) {
+		_cleanup_(session_done) struct session session = {0};
+		_cleanup_fault_ struct fault why = FAULT_INIT;
+
+		r = compose(&session, host, harness, login, harness->sessions[i - 1].from, launch,
+			    prompt, &why);
+		if (r <= 0)
+			return r;
+		if (i == harness->session_count)
+			fault_move(fault, &why);
+	}
+	return r;
+}
+
+int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
+		       const struct session_prompt *prompt, struct fault *ret_fault)
+{
+	/* Of one that is not at hand any size and content may be right. */
+	struct session_prompt some = {.there = launch->has.prompt || launch->has.prompt_file ||
+					       launch->prompt_descriptor,
+				      .size = 1,
+				      .data = " ",
+				      .fd = -1};
+	struct session_plan session = {.program = PROGRAM_INIT, .prompt_fd = -1};
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	int r = find_harness(host, launch, &session.harness, ret_fault);
+
+	if (r != 0 || !session.harness)
+		return r;
+	if (launch->has.prompt) {
+		some.size = launch->prompt.size;
+		some.data = (const char *)launch->prompt.data;
+	}
+	r = choose_login(&session, host, &ignored);
+	if (r == FAULT)
+		session.login = &session.harness->logins[0];
+	if (r >= 0)
+		r = check_sessions(host, session.harness, session.login, launch,
+				   prompt ? prompt : &some, ret_fault);
+	session_plan_done(&session);
+	return r;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "place.h"
+#include "plan/plan.h"
+#include "program.h"
+#include "session.h"
+
+/*
+ * What a session of a Harness takes from this host, beside what its launch names: its program and
+ * release, its login, the person's own files that it reads, its prompt. Looked up here, effectful;
+ * from it plan.c composes as from a launch.
+ *
+ * The harness is the set's, so nothing of this may be kept while the set can be replaced.
+ */
+
+/* The prompt, as it is kept in the Trial's folder. Everything is borrowed. */
+struct session_prompt {
+	bool there;
+	uint64_t size;
+	const char *data; /* all of it, when it is short enough for an argument; else NULL */
+	int fd;		  /* of the file; -1: it is not to be bound */
+};
+
+/* A file or folder of the person's own, and where it is seen inside. */
+struct session_source {
+	char *path;
+	struct place place;
+};
+
+struct session_plan {
+	const struct harness *harness;
+	const struct harness_login *login;
+	struct program program;
+	struct program_stamp stamp;
+	char digest[PROGRAM_DIGEST_BYTES]; /* of the program; "" when it is not known yet */
+	struct session session;
+	struct pair secret; /* a variable and its value, wiped; name NULL: none */
+	struct session_source *sources;
+	size_t source_count;
+	char *bound_home; /* the path that has a home of its own inside, or NULL */
+	int prompt_fd;	  /* to be bound at SESSION_PROMPT_FILE; borrowed, -1: none */
+	char *warning;	  /* of the credentials file, or NULL */
+};
+
+/*
+ * 0, FAULT (a void's cause), -errno; -EINPROGRESS: the digest of its program is not known. Then
+ * harness, login, program and stamp are filled, the caller looks at the program elsewhere
+ * (program_digest, and program_ask when it has no version), and comes again once plan_learn_program
+ * has it.
+ */
+int session_plan_make(struct session_plan *ret, const struct plan_host *host,
+		      const struct launch_request *launch, const struct session_prompt *prompt,
+		      struct fault *ret_fault);
+void session_plan_done(struct session_plan *session);
+
+/* What its program is called inside. NULL when out of memory; to be freed. */
+char *session_plan_inside(const struct session_plan *session, const struct place *place);
+
+/* Its program as it is found now, when no launch names another; a fault as of program_find. */
+int session_plan_program(const struct plan_host *host, const struct harness *harness,
+			 struct program *ret_program, struct fault *ret_fault);
+
+/*
+ * What can be refused before a launch is accepted: all that does not depend on whether the program
+ * and a login are there. prompt NULL: it is not at hand yet.
+ */
+int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
+		       const struct session_prompt *prompt, struct fault *ret_fault);

@@ -14,7 +14,8 @@
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
 #endif
-#define BACKLOG 4
+/* A keeper that is stopped accepts nobody, however often a trialsd comes anew. */
+#define BACKLOG 128
 
 /* The descriptor's name under /proc is short whatever the folder's own is. */
 static int attach_address(int folder_fd, const char *uuid, struct sockaddr_un *ret_address)

@@ -41,17 +41,21 @@ static int read_plan(struct keeper *keeper)
 		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
 				  "the plan is of version %llu, the keeper of %d",
 				  (unsigned long long)plan->version, CHANNEL_VERSION);
-	if (start->count != CHANNEL_FD_BINDS + plan->descriptors ||
+	if (plan->logins > LOGINS_MAX ||
+	    start->count != CHANNEL_FD_BINDS + plan->descriptors + plan->logins * LOGIN_FDS ||
 	    plan->leases > plan->descriptors || plan->leases > CONTROL_LEASES_MAX ||
 	    plan->command.count == 0)
 		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
 				  "the plan and the descriptors that came with it do not agree");
+	start->count -= plan->logins * LOGIN_FDS;
+	r = logins_open(&keeper->logins, start->descriptors + start->count, plan->logins,
+			&keeper->fault);
 	/* The leases are ours for as long as anything is left; the rest goes once it has started. */
 	for (i = 0; i < plan->leases; i++)
 		keeper->leases[i] = fd_steal(&start->descriptors[start->count - 1 - i]);
 	keeper->lease_count = plan->leases;
 	start->count -= plan->leases;
-	return 0;
+	return r;
 }
 
 static int reserve_record(struct keeper *keeper)
@@ -176,11 +180,37 @@ static int open_attach(struct keeper *keeper)
 	return r < 0 ? refuse(keeper, "the keeper cannot listen in the runtime folder", r) : 0;
 }
 
+/* The descriptor of that number, from 1; -1: there is none. */
+static int bind_descriptor(const struct keeper *keeper, uint64_t number)
+{
+	const struct channel_packet *start = keeper->start;
+
+	return number > 0 && number <= start->count - CHANNEL_FD_BINDS
+		       ? start->descriptors[CHANNEL_FD_BINDS + number - 1]
+		       : -1;
+}
+
+/* What git would run there, before the Trial can change it. */
+static int watch_repository(struct keeper *keeper)
+{
+	const struct keeper_plan *plan = &keeper->plan;
+	int tree = plan->has.repository ? bind_descriptor(keeper, plan->repository) : -1;
+	int folder = plan->has.git_folder ? bind_descriptor(keeper, plan->git_folder) : -1;
+	int r;
+
+	if (tree < 0)
+		return 0;
+	r = git_watch_begin(&keeper->git, tree, folder);
+	return r < 0 ? refuse(keeper, "the repository cannot be looked at", r) : 0;
+}
+
 int keeper_begin(struct keeper *keeper)
 {
 	int r;
 
 	r = read_plan(keeper);
+	if (r == 0)
+		r = watch_repository(keeper);
 	if (r == 0)
 		r = open_attach(keeper);
 	if (r == 0)
@@ -194,6 +224,9 @@ int keeper_begin(struct keeper *keeper)
 	r = boundary_own_namespaces(keeper->namespaces);
 	if (r < 0)
 		return refuse(keeper, "the keeper's own namespaces cannot be read", r);
+	r = logins_watch(&keeper->logins, &keeper->loop);
+	if (r < 0)
+		return refuse(keeper, "the Trial's logins cannot be watched", r);
 	r = spawn(keeper);
 	if (keeper->sandbox.bwrap_fd >= 0) {
 		int watched = watch(keeper);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cgroup.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@ static int read_at(int fd, const char *name, char *buffer, size_t size)
 	size_t length = 0;
 	ssize_t n;
 
+	buffer[0] = '\0';
 	if (file < 0)
 		return -errno;
 	while (length < size - 1) {
@@ -75,10 +77,9 @@ static bool is_own(const char *own, const char *cgroup)
 	       (own[length] == '\0' || strcmp(own + length, "/" CGROUP_KEEPER) == 0);
 }
 
-static int open_scope(struct payload *payload, const char *cgroup, struct fault *fault)
+static int check_own(const char *cgroup, struct fault *fault)
 {
-	char own[KNOB_BYTES], path[KNOB_BYTES + sizeof(CGROUP_ROOT)];
-	struct statfs fs;
+	char own[KNOB_BYTES];
 	int r;
 
 	r = own_cgroup(own, sizeof(own));
@@ -90,6 +91,14 @@ static int open_scope(struct payload *payload, const char *cgroup, struct fault 
 		return fault_void(fault, CAUSE_sandbox_unavailable,
 				  "the keeper is not in its scope: it is in %s, not in %s", own,
 				  cgroup);
+	return 0;
+}
+
+static int open_scope(struct payload *payload, const char *cgroup, struct fault *fault)
+{
+	char path[KNOB_BYTES + sizeof(CGROUP_ROOT)];
+	struct statfs fs;
+
 	if (statfs(CGROUP_ROOT, &fs) < 0 || fs.f_type != CGROUP2_SUPER_MAGIC)
 		return fault_void(fault, CAUSE_sandbox_unavailable,
 				  "there is no unified control group hierarchy at " CGROUP_ROOT);
@@ -148,7 +157,9 @@ int payload_init(struct payload *payload, const char *cgroup, struct fault *ret_
 {
 	int r;
 
-	*payload = PAYLOAD_INIT;
+	r = check_own(cgroup, ret_fault);
+	if (r != 0 || payload->fd >= 0)
+		return r;
 	r = open_scope(payload, cgroup, ret_fault);
 	if (r != 0)
 		return r;
@@ -196,7 +207,9 @@ static bool find_number(const char *text, const char *key, uint64_t *ret)
 	for (line = text; line && *line; line = strchr(line, '\n')) {
 		if (*line == '\n')
 			line++;
-		if (strncmp(line, key, length) == 0 && line[length] == ' ') {
+		/* A digit there, since strtoull would pass over the end of the line. */
+		if (strncmp(line, key, length) == 0 && line[length] == ' ' &&
+		    isdigit((unsigned char)line[length + 1])) {
 			*ret = strtoull(line + length + 1, NULL, 10);
 			return true;
 		}
@@ -274,4 +287,38 @@ void payload_count(const struct payload *payload, struct payload_counters *ret)
 	ret->has.task_limit_hits = read_number(payload, "pids.events", "max",
 					       &ret->task_limit_hits);
 	ret->has.io = count_io(payload, &ret->io_read_bytes, &ret->io_write_bytes);
+}
+
+void payload_fill(const struct payload_counters *counters, struct outcome_record *record)
+{
+	uint64_t user = counters->user_microseconds, system = counters->system_microseconds;
+
+	if (counters->has.cpu) {
+		record->has.cpu_seconds = true;
+		record->has.cpu_user_seconds = record->has.cpu_system_seconds = true;
+		record->cpu_user_seconds = (double)user / 1e6;
+		record->cpu_system_seconds = (double)system / 1e6;
+		record->cpu_seconds = (double)(user + system) / 1e6;
+	}
+	if (counters->has.memory_peak) {
+		record->has.memory_peak = true;
+		record->memory_peak = counters->memory_peak;
+	}
+	if (counters->has.io) {
+		record->has.io_read_bytes = record->has.io_write_bytes = true;
+		record->io_read_bytes = counters->io_read_bytes;
+		record->io_write_bytes = counters->io_write_bytes;
+	}
+	if (counters->has.tasks_peak) {
+		record->has.tasks_peak = true;
+		record->tasks_peak = counters->tasks_peak;
+	}
+	if (counters->has.oom_kills) {
+		record->has.oom_kills = true;
+		record->oom_kills = counters->oom_kills;
+	}
+	if (counters->has.task_limit_hits) {
+		record->has.task_limit_hits = true;
+		record->task_limit_hits = counters->task_limit_hits;
+	}
 }

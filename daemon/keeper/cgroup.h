@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/fault.h"
+#include "proto/message.h"
 
 /*
  * The control groups of one Trial, below the scope that the user manager delegated to its keeper:
@@ -21,8 +22,8 @@ struct payload {
 
 /*
  * Checks that this process is in cgroup (as /proc/self/cgroup shows it) or its keeper/, makes
- * both groups, moves itself to keeper/, enables in payload/ what controllers the scope has.
- * FAULT: void sandbox_unavailable.
+ * both groups, moves itself to keeper/, enables in payload/ what controllers the scope has. Where
+ * they were made before (payload->fd >= 0), it only checks. FAULT: void sandbox_unavailable.
  */
 int payload_init(struct payload *payload, const char *cgroup, struct fault *ret_fault);
 
@@ -64,3 +65,5 @@ struct payload_counters {
 };
 
 void payload_count(const struct payload *payload, struct payload_counters *ret_counters);
+/* The record's facts that were counted; the others are left as they are. */
+void payload_fill(const struct payload_counters *counters, struct outcome_record *record);

@@ -32,6 +32,10 @@
 #define FIELDS KEEPER_CANCEL_FIELDS
 #include "proto/field_table.h"
 
+#define THIS keeper_enter
+#define FIELDS KEEPER_ENTER_FIELDS
+#include "proto/field_table.h"
+
 #define THIS keeper_empty
 #define FIELDS KEEPER_EMPTY_FIELDS
 #include "proto/field_table.h"

@@ -9,12 +9,16 @@
  * trialsd may meet a keeper that an older one started.
  *
  *   keeper -> trialsd  hello   first on a channel that a later trialsd opened (attach.h)
+ *   trialsd -> keeper  enter   maybe, before `start`: make ready what no plan is needed for
  *   trialsd -> keeper  start   with descriptors: the plan memfd, then those the plan counts
  *   keeper -> trialsd  running the main process has started
  *   keeper -> trialsd  ending  the main process is gone, or the end was ordered
  *   keeper -> trialsd  ended   the sandbox is empty; the record is in the Trial's folder too
  *   trialsd -> keeper  cancel  grace
  *   trialsd -> keeper  taken   the end is durable in the ledger; the keeper leaves
+ *   trialsd -> keeper  ping    an end is overdue: are you there?
+ *   keeper -> trialsd  pong    yes
+ *   keeper -> trialsd  login   a login was carried, or is found damaged (login.h: login_result)
  *
  * The gate: a keeper that reads end-of-file before `start` exits 0 and has done nothing.
  */
@@ -24,7 +28,18 @@
 #define CHANNEL_DESCRIPTORS_MAX 250 /* SCM_MAX_FD is 253 */
 #define CHANNEL_PLAN_BYTES_MAX (4u * 1024u * 1024u)
 
-#define CHANNEL_VERBS(X) X(hello) X(start) X(running) X(ending) X(ended) X(cancel) X(taken)
+#define CHANNEL_VERBS(X)                                                                           \
+	X(hello)                                                                                   \
+	X(start)                                                                                   \
+	X(running)                                                                                 \
+	X(ending)                                                                                  \
+	X(ended)                                                                                   \
+	X(cancel)                                                                                  \
+	X(taken)                                                                                   \
+	X(ping)                                                                                    \
+	X(pong)                                                                                    \
+	X(enter)                                                                                   \
+	X(login)
 
 /*
  * Descriptors of `start`, in this order. Those named optional are given as /dev/null when there
@@ -42,7 +57,8 @@ enum channel_descriptor {
 	CHANNEL_FD_STDIN,   /* the prompt, at its start, or /dev/null */
 	CHANNEL_FD_KEEPERS, /* RUNTIME/k, O_DIRECTORY: where the keeper listens */
 	CHANNEL_FD_BINDS,   /* first of keeper_plan.descriptors: what the sandbox arguments use;
-			       the leases, last, are for keeper and pid 1 alone */
+			       the leases, last, are for keeper and pid 1 alone. After them come
+			       keeper_plan.logins times LOGIN_FDS (login.h) */
 };
 
 /*
@@ -78,7 +94,14 @@ enum channel_descriptor {
 	  "memory, swap, tasks, cpu for the payload; others for the record")                       \
 	X(asked, STRINGS, OPTIONAL, 16,                                                            \
 	  "names in limits that somebody asked for: not in force is void limits_unavailable")      \
-	X(unchecked, BOOL, OPTIONAL, 0, "RequireLimits=no: never void for a limit")
+	X(unchecked, BOOL, OPTIONAL, 0, "RequireLimits=no: never void for a limit")                \
+	X(repository, UINT, OPTIONAL, 240, "which bind descriptor is the repository, from 1")      \
+	X(git_folder, UINT, OPTIONAL, 240, "its git folder, where that lies elsewhere")            \
+	X(pinned, BYTES_LIST, OPTIONAL, 16, "paths inside that must be read-only mounts")          \
+	X(logins, UINT, OPTIONAL, 4,                                                               \
+	  "how many logins are carried: their descriptors are the last")                           \
+	X(stop_signal, UINT, OPTIONAL, 64,                                                         \
+	  "that the main process is told to end with; default TERM")
 
 #define KEEPER_HELLO_FIELDS(X)                                                                     \
 	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \
@@ -87,11 +110,18 @@ enum channel_descriptor {
 
 #define KEEPER_RUNNING_FIELDS(X)                                                                   \
 	X(started_at, TIME, REQUIRED, 0, "when")                                                   \
-	X(pid, UINT, REQUIRED, 0, "trials-init's pid as the keeper sees it")
+	X(pid, UINT, REQUIRED, 0, "trials-init's pid as the keeper sees it")                       \
+	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "what is left of the wall limit")
 
-#define KEEPER_ENDING_FIELDS(X) X(ended_by, ENDER, OPTIONAL, 0, "who ordered it")
+#define KEEPER_ENDING_FIELDS(X)                                                                    \
+	X(ended_by, ENDER, OPTIONAL, 0, "who ordered it")                                          \
+	X(grace_seconds, SECONDS, OPTIONAL, 3600, "what is left of the grace")
 
 #define KEEPER_CANCEL_FIELDS(X) X(grace_seconds, SECONDS, OPTIONAL, 3600, "instead of the plan's")
+
+/* To a spare keeper, once it is in its scope: it goes to the scope's keeper/, and waits on. */
+#define KEEPER_ENTER_FIELDS(X)                                                                     \
+	X(cgroup, STRING, REQUIRED, 4096, "the scope's cgroup, as in the plan that will come")
 
 #define KEEPER_EMPTY_FIELDS(X)
 
@@ -102,6 +132,7 @@ enum channel_descriptor {
 	M(keeper_running, KEEPER_RUNNING_FIELDS)                                                   \
 	M(keeper_ending, KEEPER_ENDING_FIELDS)                                                     \
 	M(keeper_cancel, KEEPER_CANCEL_FIELDS)                                                     \
+	M(keeper_enter, KEEPER_ENTER_FIELDS)                                                       \
 	M(keeper_empty, KEEPER_EMPTY_FIELDS)
 
 CHANNEL_MESSAGES(MESSAGE_STRUCT_)

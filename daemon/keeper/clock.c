@@ -21,6 +21,13 @@ void moment_now(struct moment *ret)
 	ret->boot = seconds(CLOCK_BOOTTIME);
 }
 
+double span_left(const struct span *span, double whole)
+{
+	double left = span->start.monotonic + whole - seconds(CLOCK_MONOTONIC);
+
+	return left > 0 ? left : 0;
+}
+
 void span_fill(const struct span *span, struct outcome_record *record)
 {
 	record->has.ended_at = true;

@@ -25,5 +25,8 @@ struct span {
 
 void moment_now(struct moment *ret);
 
+/* What is left now of so many seconds from the start, on the monotonic clock; never negative. */
+double span_left(const struct span *span, double seconds);
+
 /* The record's times: started_at and durations only when there was a start. */
 void span_fill(const struct span *span, struct outcome_record *record);

@@ -21,6 +21,7 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
+#include "pinned.h"
 #include "state.h"
 
 #define FORCE_SECONDS 2.0
@@ -48,8 +49,10 @@ static void say(struct keeper *keeper, enum channel_verb verb, const struct mess
 static void say_ending(struct keeper *keeper)
 {
 	struct keeper_ending ending = {
-		.has.ended_by = keeper->facts.order != END_NOT_ORDERED,
+		.has = {.ended_by = keeper->facts.order != END_NOT_ORDERED,
+			.grace_seconds = keeper->deadline == DEADLINE_GRACE},
 		.ended_by = outcome_ender(keeper->facts.order),
+		.grace_seconds = timer_left(&keeper->timer),
 	};
 
 	timer_stop(&keeper->wall);
@@ -103,9 +106,9 @@ void keeper_order(struct keeper *keeper, enum end_order order, double grace)
 		return;
 	}
 	keeper->facts.order = order;
-	say_ending(keeper);
 	if (main_started(keeper)) {
-		sandbox_signal(&keeper->sandbox, SIGTERM);
+		sandbox_signal(&keeper->sandbox,
+			       keeper->plan.stop_signal ? (int)keeper->plan.stop_signal : SIGTERM);
 		keeper_set_deadline(keeper, DEADLINE_GRACE, grace);
 	} else if (keeper->go) {
 		sandbox_finish(&keeper->sandbox);
@@ -113,6 +116,7 @@ void keeper_order(struct keeper *keeper, enum end_order order, double grace)
 	} else {
 		keeper_fail(keeper, 0);
 	}
+	say_ending(keeper);
 }
 
 /*
@@ -142,6 +146,8 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 		r = boundary_check(packet, keeper->namespaces, getuid(), keeper->plan.network,
 				   &keeper->boundary, &keeper->fault);
 	if (r == 0)
+		r = pinned_check(keeper->sandbox.init_pid, &keeper->plan.pinned, &keeper->fault);
+	if (r == 0)
 		r = keeper_go(keeper);
 	if (r != 0)
 		keeper_fail(keeper, r);
@@ -150,9 +156,12 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 static void say_running(struct keeper *keeper)
 {
 	struct keeper_running running = {
-		.has = {.started_at = true, .pid = true},
+		.has = {.started_at = true,
+			.pid = true,
+			.wall_seconds = keeper->plan.has.wall_seconds},
 		.started_at = keeper->span.start.wall,
 		.pid = (uint64_t)keeper->sandbox.init_pid,
+		.wall_seconds = span_left(&keeper->span, keeper->plan.wall_seconds),
 	};
 
 	say(keeper, CHANNEL_running, &keeper_running_type, &running);
@@ -364,6 +373,8 @@ static void on_channel(struct source *source, uint32_t events)
 			take_cancel(keeper, &packet);
 		else if (packet.verb == CHANNEL_taken)
 			keeper->taken = keeper->reported;
+		else if (packet.verb == CHANNEL_ping)
+			say(keeper, CHANNEL_pong, NULL, NULL);
 		channel_packet_done(&packet);
 	} else if (r != -EAGAIN && r != -EBADMSG && r != -ENOMEM) {
 		keeper_channel_gone(keeper);
@@ -402,6 +413,11 @@ static void on_listener(struct source *source, uint32_t events)
 	}
 	if (keeper->reported)
 		keeper_say_ended(keeper);
+}
+
+static void on_login(struct logins *logins, const struct login_result *result)
+{
+	say(container_of(logins, struct keeper, logins), CHANNEL_login, &login_result_type, result);
 }
 
 /* Clocks and signals */
@@ -554,7 +570,8 @@ static int watch_signals(struct keeper *keeper)
 	return loop_add(&keeper->loop, &keeper->signal_source, keeper->signals, EPOLLIN);
 }
 
-static int keeper_init(struct keeper *keeper, int channel, struct channel_packet *start)
+static int keeper_init(struct keeper *keeper, int channel, struct channel_packet *start,
+		       struct payload *payload)
 {
 	int r;
 
@@ -575,16 +592,19 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.text_source = {.fd = -1, .callback = on_text},
 		.bwrap_source = {.fd = -1, .callback = on_bwrap},
 		.init_source = {.fd = -1, .callback = on_init},
-		.payload = PAYLOAD_INIT,
+		.payload = *payload,
 		.payload_source = {.fd = -1, .callback = on_payload},
 		.captures = {{.source = SOURCE_INIT, .file = -1},
 			     {.source = SOURCE_INIT, .file = -1}},
 		.record_file = RECORD_FILE_INIT,
+		.git = GIT_WATCH_INIT,
+		.logins = {.changed = on_login},
 		.wall = TIMER_INIT,
 		.stall = TIMER_INIT,
 		.timer = TIMER_INIT,
 		.fault = FAULT_INIT,
 	};
+	*payload = PAYLOAD_INIT;
 	sandbox_init(&keeper->sandbox);
 	r = loop_init(&keeper->loop);
 	if (r == 0)
@@ -612,9 +632,11 @@ static void keeper_done(struct keeper *keeper)
 	timer_done(&keeper->wall, &keeper->loop);
 	timer_done(&keeper->stall, &keeper->loop);
 	timer_done(&keeper->timer, &keeper->loop);
+	logins_done(&keeper->logins);
 	loop_done(&keeper->loop);
 	fd_close(keeper->signals);
 	record_file_done(&keeper->record_file, keeper->folder);
+	git_watch_done(&keeper->git);
 	/* Nothing is left: now the leases may go. */
 	for (i = 0; i < keeper->lease_count; i++)
 		fd_close(keeper->leases[i]);
@@ -627,7 +649,7 @@ static void keeper_done(struct keeper *keeper)
 	fault_done(&keeper->fault);
 }
 
-int keeper_run(int channel, struct channel_packet *start)
+int keeper_run(int channel, struct channel_packet *start, struct payload *payload)
 {
 	static struct keeper keeper;
 	int r;
@@ -636,7 +658,7 @@ int keeper_run(int channel, struct channel_packet *start)
 		channel_packet_done(start);
 		return -EBADMSG;
 	}
-	r = keeper_init(&keeper, channel, start);
+	r = keeper_init(&keeper, channel, start, payload);
 	if (r == 0) {
 		r = keeper_begin(&keeper);
 		if (r != 0)

@@ -110,12 +110,11 @@ static int refuse(const struct applying *applying, struct fault *fault)
 		return fault_hint(fault, "start trialsd with --backend systemd in a user session, "
 					 "leave the limit out, or set RequireLimits=no in "
 					 "trialsd.conf");
-	} else {
-		fault_void(fault, CAUSE_limits_unavailable,
-			   "the limit on %s cannot be enforced: %s is not in force, "
-			   "the %s controller is not delegated to this user",
-			   knob->name, knob->file, knob->controller);
 	}
+	fault_void(fault, CAUSE_limits_unavailable,
+		   "the limit on %s cannot be enforced: %s is not in force, "
+		   "the %s controller is not delegated to this user",
+		   knob->name, knob->file, knob->controller);
 	return fault_hint(
 		fault,
 		"delegate the controller (Delegate=yes for user@.service), leave the limit out, "

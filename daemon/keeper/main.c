@@ -4,6 +4,9 @@
  * trial-keeper: what every keeper is before it keeps anything. It is started by trialsd with its
  * channel as descriptor 3 and waits there, the gate, until it is told what to keep. Until then it
  * has done nothing, and the gate's end-of-file lets it leave.
+ *
+ * A spare keeper is told before that to make its control groups: moving a process into one takes
+ * many milliseconds on an idle machine, which a launch then need not wait for.
  */
 
 #include <fcntl.h>
@@ -16,7 +19,9 @@
 #include <sys/syscall.h>
 
 #include "base/mem.h"
+#include "git_look.h"
 #include "keeper.h"
+#include "task.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #define WITH_ADDRESS_SANITIZER 1
@@ -35,14 +40,14 @@ const char *__asan_default_options(void)
 }
 #endif
 
-/* stderr stays: it is trialsd's, for what can be told nowhere else. */
-static int set_descriptors(void)
+/* stderr stays: it is trialsd's, for what can be told nowhere else. last: what is kept beside it. */
+static int set_descriptors(int last)
 {
 	_cleanup_close_ int null = -1;
 
 	if (fcntl(CHANNEL_FD, F_SETFD, FD_CLOEXEC) < 0)
 		return -errno;
-	if (syscall(SYS_close_range, CHANNEL_FD + 1u, ~0u, 0u) < 0)
+	if (syscall(SYS_close_range, (unsigned int)last + 1, ~0u, 0u) < 0)
 		return -errno;
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0)
@@ -69,38 +74,90 @@ static int set_process(void)
 	/* A leader of a session already is none of our terminal's either. */
 	setsid();
 	umask(077);
-	if (chdir("/") < 0)
-		return -errno;
-	return set_descriptors();
+	return chdir("/") < 0 ? -errno : 0;
+}
+
+static int enter(struct payload *payload, const struct channel_packet *packet)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct keeper_enter order;
+	struct decode_error error;
+	int r;
+
+	r = message_decode(packet->message, packet->body, &keeper_enter_type, UNKNOWN_KEYS_REFUSED,
+			   &order, &error);
+	if (r < 0 || payload->fd >= 0)
+		return -EBADMSG;
+	if (payload_init(payload, order.cgroup, &fault) == 0)
+		return 0;
+	fprintf(stderr, "trial-keeper: %s\n", fault.message);
+	return -EIO;
+}
+
+/* 1: *ret_start is it. 0: there will be none. */
+static int await_start(struct payload *payload, struct channel_packet *ret_start)
+{
+	int r;
+
+	for (;;) {
+		r = channel_receive(CHANNEL_FD, false, ret_start);
+		if (r <= 0 || ret_start->verb == CHANNEL_start)
+			return r;
+		r = ret_start->verb == CHANNEL_enter ? enter(payload, ret_start) : -EBADMSG;
+		channel_packet_done(ret_start);
+		if (r < 0)
+			return r;
+	}
+}
+
+/* The highest descriptor of `--task carry` and `--task repository PATH`; -1: it is neither. */
+static int task_descriptor(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "--task") == 0 && strcmp(argv[2], "carry") == 0)
+		return TASK_FD_LOGIN + LOGIN_FDS - 1;
+	if (argc == 4 && strcmp(argv[1], "--task") == 0 && strcmp(argv[2], "repository") == 0)
+		return GIT_TASK_FD_REPOSITORY;
+	return -1;
+}
+
+static int run_task(char **argv)
+{
+	int r = argv[3] ? git_task(argv[3]) : task_carry();
+
+	if (r < 0)
+		fprintf(stderr, "trial-keeper: %s: %s\n", argv[3] ? "a repository" : "a login",
+			strerror(-r));
+	return r;
 }
 
 int main(int argc, char **argv)
 {
+	struct payload payload = PAYLOAD_INIT;
 	struct channel_packet start;
+	int task = argc > 1 ? task_descriptor(argc, argv) : 0;
 	int r;
 
-	(void)argv;
-	if (argc != 1) {
+	if (task < 0) {
 		fputs("trial-keeper: started by trialsd only\n", stderr);
 		return EXIT_FAILURE;
 	}
 	r = set_process();
+	if (r == 0)
+		r = set_descriptors(task ? task : CHANNEL_FD);
 	if (r < 0) {
 		fprintf(stderr, "trial-keeper: cannot start: %s\n", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	r = channel_receive(CHANNEL_FD, false, &start);
+	if (task)
+		return run_task(argv) < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+	r = await_start(&payload, &start);
 	if (r == 0)
 		return EXIT_SUCCESS;
-	if (r == 1 && start.verb != CHANNEL_start) {
-		channel_packet_done(&start);
-		r = -EBADMSG;
-	}
 	if (r < 0) {
 		fprintf(stderr, "trial-keeper: not a start: %s\n", strerror(-r));
 		return EXIT_FAILURE;
 	}
-	r = keeper_run(CHANNEL_FD, &start);
+	r = keeper_run(CHANNEL_FD, &start, &payload);
 	if (r < 0)
 		fprintf(stderr, "trial-keeper: no record could be left: %s\n", strerror(-r));
 	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

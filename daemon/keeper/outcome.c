@@ -192,6 +192,54 @@ void outcome_decide(const struct outcome_facts *facts, struct outcome_decision *
 	}
 }
 
+enum end_order outcome_order(enum ender ender)
+{
+	for (int order = END_CANCEL; order <= END_OUTSIDE; order++)
+		if (outcome_ender((enum end_order)order) == ender)
+			return (enum end_order)order;
+	return END_NOT_ORDERED;
+}
+
+static enum outcome ordered_outcome(enum end_order order)
+{
+	static const enum outcome outcomes[] = {
+		[END_NOT_ORDERED] = OUTCOME_lost,     [END_CANCEL] = OUTCOME_canceled,
+		[END_WALL_LIMIT] = OUTCOME_timed_out, [END_STALL_LIMIT] = OUTCOME_stalled,
+		[END_OUTSIDE] = OUTCOME_interrupted,
+	};
+
+	return outcomes[order];
+}
+
+void outcome_decide_unseen(const struct unseen_facts *facts, struct outcome_decision *ret)
+{
+	const char *gone = facts->silent ? "the Trial's keeper did not answer and was ended"
+					 : "the Trial's keeper is gone and left no record: it was "
+					   "killed from outside";
+
+	*ret = (struct outcome_decision){
+		.exit_code = -1,
+		.exit_signal = -1,
+		.outcome = ordered_outcome(facts->order),
+		.ended_by = facts->order == END_NOT_ORDERED ? ENDER_outside
+							    : outcome_ender(facts->order),
+	};
+	if (facts->order != END_NOT_ORDERED) {
+		say(ret, "%s; the end had been ordered before", gone);
+	} else if (facts->oom_kills > 0) {
+		ret->outcome = OUTCOME_out_of_memory;
+		ret->ended_by = ENDER_memory_limit;
+		say(ret, "%s; %llu processes had been killed for the Trial's memory limit", gone,
+		    (unsigned long long)facts->oom_kills);
+	} else if (facts->task_limit_hits > 0) {
+		ret->outcome = OUTCOME_out_of_memory;
+		say(ret, "%s; the Trial's task limit had been hit %llu times", gone,
+		    (unsigned long long)facts->task_limit_hits);
+	} else {
+		say(ret, "%s", gone);
+	}
+}
+
 void outcome_fill(const struct outcome_decision *decision, struct outcome_record *record)
 {
 	record->has.outcome = true;

@@ -55,6 +55,22 @@ void outcome_decide(const struct outcome_facts *facts, struct outcome_decision *
 
 /* Who an order is from; agent for none. */
 enum ender outcome_ender(enum end_order order);
+/* The reverse; END_NOT_ORDERED for who gives no orders. */
+enum end_order outcome_order(enum ender ender);
+
+/*
+ * What trialsd knows of a Trial whose keeper is gone and left no record. What was ordered before
+ * decides here too. Else it is lost, unless the payload's own counters say that it was at its
+ * limits: then whatever killed the keeper is no excuse, and the Trial counts.
+ */
+struct unseen_facts {
+	enum end_order order;
+	bool silent;	    /* the keeper did not answer, and trialsd ended it for that */
+	uint64_t oom_kills; /* in the payload, for its own limit */
+	uint64_t task_limit_hits;
+};
+
+void outcome_decide_unseen(const struct unseen_facts *facts, struct outcome_decision *ret);
 
 /* Fills the record's fields from the decision, which it points into. */
 void outcome_fill(const struct outcome_decision *decision, struct outcome_record *record);

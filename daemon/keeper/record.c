@@ -196,9 +196,13 @@ static void insert_segment(struct record_stream *stream, uint64_t offset, uint64
 	size_t at = stream->count;
 
 	if (at == ARRAY_SIZE(stream->segments)) {
-		if (offset < segments[1].offset && offset > 0)
+		/* The head may be yet to come. */
+		size_t oldest = segments[0].offset == 0 ? 1 : 0;
+
+		if (offset < segments[oldest].offset && offset > 0)
 			return;
-		memmove(segments + 1, segments + 2, (at - 2) * sizeof(*segments));
+		memmove(segments + oldest, segments + oldest + 1,
+			(at - oldest - 1) * sizeof(*segments));
 		stream->count = --at;
 	}
 	while (at > 0 && segments[at - 1].offset > offset) {

@@ -14,47 +14,36 @@
 #define RECORD_RETRY_SECONDS 1.0
 #define BLOCK_BYTES 512u
 
-static void fill_usage(struct keeper *keeper, const struct payload_counters *counters)
+/* What only rusage knows, where no control group counted it. */
+static void fill_usage(struct keeper *keeper)
 {
 	struct outcome_record *record = &keeper->record;
-	uint64_t user = 0, system = 0;
+	const struct control_usage *usage = &keeper->usage;
 
-	if (counters->has.cpu) {
-		user = counters->user_microseconds;
-		system = counters->system_microseconds;
-	} else if (keeper->has_usage) {
-		user = keeper->usage.user_microseconds;
-		system = keeper->usage.system_microseconds;
-	}
-	if (counters->has.cpu || keeper->has_usage) {
+	if (!keeper->has_usage)
+		return;
+	if (!record->has.cpu_seconds) {
 		record->has.cpu_seconds = true;
-		record->has.cpu_user_seconds = true;
-		record->has.cpu_system_seconds = true;
-		record->cpu_user_seconds = (double)user / 1e6;
-		record->cpu_system_seconds = (double)system / 1e6;
-		record->cpu_seconds = (double)(user + system) / 1e6;
+		record->has.cpu_user_seconds = record->has.cpu_system_seconds = true;
+		record->cpu_user_seconds = (double)usage->user_microseconds / 1e6;
+		record->cpu_system_seconds = (double)usage->system_microseconds / 1e6;
+		record->cpu_seconds = record->cpu_user_seconds + record->cpu_system_seconds;
 	}
-	record->has.memory_peak = counters->has.memory_peak || keeper->has_usage;
-	record->memory_peak = counters->has.memory_peak ? counters->memory_peak
-							: keeper->usage.peak_bytes;
-	record->has.io_read_bytes = counters->has.io || keeper->has_usage;
-	record->has.io_write_bytes = record->has.io_read_bytes;
-	record->io_read_bytes = counters->has.io ? counters->io_read_bytes
-						 : keeper->usage.read_blocks * BLOCK_BYTES;
-	record->io_write_bytes = counters->has.io ? counters->io_write_bytes
-						  : keeper->usage.write_blocks * BLOCK_BYTES;
+	if (!record->has.memory_peak) {
+		record->has.memory_peak = true;
+		record->memory_peak = usage->peak_bytes;
+	}
+	if (!record->has.io_read_bytes) {
+		record->has.io_read_bytes = record->has.io_write_bytes = true;
+		record->io_read_bytes = usage->read_blocks * BLOCK_BYTES;
+		record->io_write_bytes = usage->write_blocks * BLOCK_BYTES;
+	}
 }
 
-static void fill_counters(struct keeper *keeper, const struct payload_counters *counters)
+static void fill_inside(struct keeper *keeper)
 {
 	struct outcome_record *record = &keeper->record;
 
-	record->has.tasks_peak = counters->has.tasks_peak;
-	record->tasks_peak = counters->tasks_peak;
-	record->has.oom_kills = counters->has.oom_kills;
-	record->oom_kills = counters->oom_kills;
-	record->has.task_limit_hits = counters->has.task_limit_hits;
-	record->task_limit_hits = counters->task_limit_hits;
 	record->has.limits = keeper->limit_count > 0;
 	record->limits.count = keeper->limit_count;
 	record->limits.items = keeper->limits;
@@ -96,6 +85,18 @@ static void fill_logs(struct keeper *keeper)
 	keeper->record.logs.items = keeper->logs;
 }
 
+static void fill_git(struct keeper *keeper)
+{
+	struct git_watch *git = &keeper->git;
+	struct outcome_record *record = &keeper->record;
+
+	if (keeper->facts.started)
+		git_watch_end(git);
+	record->commit = git->commit[0] ? git->commit : NULL;
+	record->git_changes.count = git->change_count;
+	record->git_changes.items = git->changes;
+}
+
 void keeper_report(struct keeper *keeper)
 {
 	struct payload_counters counters;
@@ -123,8 +124,12 @@ void keeper_report(struct keeper *keeper)
 	fill_logs(keeper);
 	outcome_fill(&keeper->decision, &keeper->record);
 	span_fill(&keeper->span, &keeper->record);
-	fill_usage(keeper, &counters);
-	fill_counters(keeper, &counters);
+	payload_fill(&counters, &keeper->record);
+	fill_usage(keeper);
+	fill_inside(keeper);
+	fill_git(keeper);
+	logins_finish(&keeper->logins, &keeper->record, keeper->decision.message,
+		      sizeof(keeper->decision.message));
 	keeper_write_record(keeper);
 
 	keeper_say_ended(keeper);

@@ -152,6 +152,7 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 
 /* The parent. */
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes to it. */
 static pid_t clone_child(int cgroup, int *ret_pidfd)
 {
 	struct clone_args arguments = {

@@ -10,7 +10,9 @@
 #include "cgroup.h"
 #include "channel.h"
 #include "clock.h"
+#include "git_watch.h"
 #include "limits.h"
+#include "logins.h"
 #include "outcome.h"
 #include "record.h"
 #include "sandbox.h"
@@ -54,6 +56,8 @@ struct keeper {
 	struct source init_source;
 	struct payload payload;
 	struct source payload_source;
+	struct git_watch git;
+	struct logins logins;
 	struct capture captures[STREAM_COUNT];
 	bool capturing;
 	uint64_t namespaces[CONTROL_NS_COUNT];

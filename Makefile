@@ -29,6 +29,7 @@ LD := ld
 OBJCOPY := objcopy
 PKG_CONFIG ?= pkg-config
 CLANG_FORMAT ?= clang-format
+CLANG_TIDY ?= clang-tidy
 
 SANITIZE ?=
 BUILD ?= build$(if $(SANITIZE),/$(if $(findstring thread,$(SANITIZE)),tsan,asan))
@@ -95,22 +96,21 @@ daemon := $(call objects,$(foreach folder,serve doctor queue plan launch ledger,
 init := $(call objects,$(wildcard daemon/init/*.c))
 mains := $(call objects,daemon/main.c daemon/keeper/main.c)
 
-# A test program is one file, tests/unit/test_NAME.c, and a fuzz target tests/fuzz/fuzz_NAME.c;
-# make_*.c, protocol_tables.c and what is in the other folders are helper programs; any other file
-# beside them is shared by the programs of all folders.
+# A test program is one file, tests/unit/test_NAME.c; make_*.c, protocol_tables.c and what is in the
+# other folders are helper programs; any other file beside them is shared by the programs of all
+# folders. Of each shared tests/fuzz/target_NAME.c a program fuzz_NAME is made.
 test_sources := $(wildcard tests/unit/*.c tests/daemon/*.c tests/sandbox/*.c tests/fuzz/*.c \
 	tests/bench/*.c)
 unit_sources := $(wildcard tests/unit/test_*.c)
 helper_sources := $(wildcard tests/unit/make_*.c tests/unit/protocol_tables.c tests/fuzz/make_*.c \
 	tests/daemon/*.c tests/sandbox/*.c tests/bench/*.c)
-fuzz_sources := $(wildcard tests/fuzz/fuzz_*.c)
-shared := $(call objects,$(filter-out $(unit_sources) $(helper_sources) $(fuzz_sources) \
-	tests/fuzz/replay.c,$(test_sources)))
+shared := $(call objects,$(filter-out $(unit_sources) $(helper_sources) tests/fuzz/replay.c, \
+	$(test_sources)))
 unit_tests := $(unit_sources:%.c=$(B)/%)
 test_helpers := $(helper_sources:%.c=$(B)/%)
-fuzzers := $(fuzz_sources:%.c=$(B)/%)
-test_objects := $(call objects,$(unit_sources) $(helper_sources) $(fuzz_sources) \
-	tests/fuzz/replay.c)
+fuzzers := $(patsubst tests/fuzz/target_%.c,$(B)/tests/fuzz/fuzz_%, \
+	$(wildcard tests/fuzz/target_*.c))
+test_objects := $(call objects,$(unit_sources) $(helper_sources) tests/fuzz/replay.c)
 # What runs in the virtual machine of check-vm: each a small static program.
 vm_programs := $(patsubst %.c,$(B)/%,$(wildcard tests/vm/*.c))
 vm_objects := $(call objects,$(wildcard tests/vm/*.c))
@@ -119,12 +119,14 @@ all_objects := $(proto) $(client_library) $(client_program) $(base) $(keeper) $(
 	$(mains) $(shared) $(test_objects) $(vm_objects)
 
 programs := $(B)/trialsd $(B)/trialctl $(B)/trial-keeper $(B)/trials-init
+# Where trialsd finds them in a build tree: beside itself.
+harness_files := $(patsubst daemon/%,%,$(wildcard daemon/harness.d/*.harness))
 libraries := $(B)/libtrials.so $(B)/libtrials.a $(B)/libtrials.pc
 
 # --- Targets --------------------------------------------------------------------------------------
 
 .PHONY: all
-all: $(programs) $(libraries) ## every program and library (the default)
+all: $(programs) $(libraries) $(addprefix $(B)/,$(harness_files)) ## every program and library (the default)
 
 .PHONY: help
 help: ## this list
@@ -163,7 +165,7 @@ check-tsan: ## the tests of the daemon and the ledger with the thread sanitizer
 	@contrib/install-deps
 	@$(MAKE) --no-print-directory SANITIZE=thread tests
 	@tests/as-user --build build/tsan --manager -- tests/run --build build/tsan \
-		test_ledger test-lifecycle test-clients test-queue test-logs
+		test_ledger test-ledger test-lifecycle test-clients test-queue test-logs
 
 .PHONY: check-includes
 check-includes: ## that #include lines point only downwards
@@ -179,7 +181,7 @@ fuzzers: $(fuzzers)
 .PHONY: fuzz
 fuzz: ## build the fuzz targets with clang and libFuzzer, under build/fuzz
 	@$(MAKE) --no-print-directory CC=clang BUILD=build/fuzz SANITIZE=address,undefined FUZZ=1 fuzzers
-	@echo 'Run one: mkdir -p build/corpus; build/fuzz/tests/fuzz/fuzz_message build/corpus proto/vectors'
+	@echo 'Run them: tests/fuzz/run [--seconds N] [NAME]...'
 
 .PHONY: check-install
 check-install: all ## that install and uninstall are complete, in a folder of its own
@@ -189,12 +191,13 @@ check-install: all ## that install and uninstall are complete, in a folder of it
 .PHONY: faults
 faults:
 	@$(MAKE) --no-print-directory BUILD=$(B)/faults CPPFLAGS='$(CPPFLAGS) -DTRIALSD_FAULT_POINTS' \
-		$(addprefix $(B)/faults/,trialsd trial-keeper trials-init)
+		$(addprefix $(B)/faults/,trialsd trial-keeper trials-init $(harness_files))
 
 .PHONY: torture
-torture: tests ## the long forms of test-torture and test-kills (about ten minutes)
-	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 tests/as-user --build $(B) --manager -- \
-		tests/run --build $(B) test-torture test-kills
+torture: tests ## the long forms of some tests: kills, interleavings, a large log (about fifteen minutes)
+	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 TRIALS_INTERLEAVINGS=100000 TRIALS_LARGE_LOG=1024 \
+		tests/as-user --build $(B) --manager -- \
+		tests/run --build $(B) test-torture test-kills test_interleavings test-large
 
 .PHONY: tests
 tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) $(vm_programs) ## build all tests and what they test, run none
@@ -211,13 +214,18 @@ format: ## lay the sources out as .clang-format says
 format-check: ## say which lines are not laid out as .clang-format says
 	@CLANG_FORMAT='$(CLANG_FORMAT)' tests/check-format
 
+.PHONY: tidy
+tidy: ## clang-tidy over every C source (ONLY=TEXT: whose path holds it)
+	@CLANG_TIDY='$(CLANG_TIDY)' tests/check-tidy $(if $(ONLY),--only '$(ONLY)') -std=gnu17 -Wall -Wextra \
+		$(filter-out $(FORTIFY),$(ALL_CPPFLAGS)) $(CHECK_CFLAGS) -DTRIALSD_FAULT_POINTS
+
 .PHONY: vectors
 vectors: $(B)/tests/unit/make_vectors ## write proto/vectors/ again from the tables
 	$< proto/vectors
 
 .PHONY: dict
-dict: $(B)/tests/fuzz/make_dict ## write the fuzz dictionary again from the tables
-	$< > tests/fuzz/trialsd.dict
+dict: $(B)/tests/fuzz/make_dict ## write the fuzz dictionaries again from the tables
+	@for name in wire json config harness launch; do $< $$name > tests/fuzz/$$name.dict || exit; done
 
 .PHONY: clean
 clean: ## remove everything that was built
@@ -325,6 +333,10 @@ $(B)/libtrials.pc: client/libtrials.pc.in $(B)/flags
 	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCLUDEDIR@,$(INCLUDEDIR),' \
 		-e 's,@VERSION@,$(VERSION),' -e 's,-lmsgpackc,$(strip $(WIRE_LIBS)),' $< > $@
 
+$(B)/harness.d/%.harness: daemon/harness.d/%.harness
+	@mkdir -p $(@D)
+	@cp $< $@
+
 $(unit_tests) $(test_helpers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a
 	@mkdir -p $(@D)
 	$(say) LINK
@@ -335,12 +347,14 @@ $(vm_programs): $(B)/%: $(B)/obj/%.o
 	$(say) LINK
 	$(quiet)$(CC) $(CFLAGS) -static-pie $(ALL_LDFLAGS) -o $@ $<
 
-# Without libFuzzer a target is a program that runs the files it is given.
-$(fuzzers): $(B)/%: $(B)/obj/%.o $(B)/obj/tests.a \
+# Without libFuzzer a target is a program that runs the files it is given. In the one for NAME,
+# fuzz_NAME has a second name: that of what libFuzzer and replay.c call.
+$(fuzzers): $(B)/tests/fuzz/fuzz_%: $(B)/obj/tests.a \
 		$(if $(filter 1,$(FUZZ)),,$(B)/obj/tests/fuzz/replay.o)
 	@mkdir -p $(@D)
 	$(say) LINK
-	$(quiet)$(link) $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer) $(filter %.o %.a,$^) \
+	$(quiet)$(link) $(if $(filter 1,$(FUZZ)),-fsanitize=fuzzer) -Wl,--undefined=fuzz_$* \
+		-Wl,--defsym=LLVMFuzzerTestOneInput=fuzz_$* $(filter %.o,$^) $(filter %.a,$^) \
 		$(CHECK_LIBS) $(DAEMON_LIBS) -lm
 
 # --- Installing -----------------------------------------------------------------------------------
@@ -354,6 +368,7 @@ man8 := $(wildcard client/*.8 daemon/*.8)
 installed = \
 	$(call group,755,$(BINDIR),$(B)/trialsd $(B)/trialctl) \
 	$(call group,755,$(LIBEXECDIR),$(B)/trial-keeper $(B)/trials-init) \
+	$(call group,644,$(LIBEXECDIR)/harness.d,$(wildcard daemon/harness.d/*.harness)) \
 	$(call group,755,$(LIBDIR),$(B)/$(soname)) \
 	$(call group,644,$(LIBDIR),$(B)/libtrials.a) \
 	$(call group,644,$(LIBDIR)/pkgconfig,$(B)/libtrials.pc) \
@@ -390,6 +405,7 @@ install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 	@ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtrials.so'
 	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'
 	@sed -i 's,/usr/local/share/doc/trialsd,$(DOCDIR),' '$(DESTDIR)$(MANDIR)/man1/trialctl.1'
+	@sed -i 's,/usr/local/lib/trialsd,$(LIBEXECDIR),' '$(DESTDIR)$(MANDIR)/man5/trialsd.harness.5'
 	@echo 'Installed below $(DESTDIR)$(PREFIX).'
 	@$(tell_linker)
 	@$(tell_journal)
@@ -400,12 +416,12 @@ install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 uninstall: group = $(foreach file,$3,'$(DESTDIR)$2/$(notdir $(file))')
 uninstall: ## remove what install put there; says what data stays behind
 	@rm -f $(installed) '$(DESTDIR)$(LIBDIR)/libtrials.so'
-	@rmdir '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)' 2>/dev/null || :
+	@rmdir '$(DESTDIR)$(LIBEXECDIR)/harness.d' '$(DESTDIR)$(LIBEXECDIR)' '$(DESTDIR)$(DOCDIR)' 2>/dev/null || :
 	@$(tell_linker) >/dev/null
 	@$(tell_journal)
 	@echo 'Removed from $(DESTDIR)$(PREFIX). What stays behind, for each user who ran it:'
 	@echo '  ~/.local/state/trialsd     the ledger and the output of every Trial'
-	@echo '  ~/.config/trialsd          trialsd.conf'
+	@echo '  ~/.config/trialsd          trialsd.conf, harness.d'
 	@echo '  $$XDG_RUNTIME_DIR/trialsd   the socket; gone at the end of the session'
 	@echo 'A daemon that runs goes on: trialctl is gone, so end it with'
 	@echo '  systemctl --user disable --now trialsd.socket trialsd.service'

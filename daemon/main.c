@@ -19,6 +19,7 @@
 #include <sysexits.h>
 #include <systemd/sd-daemon.h>
 
+#include "base/descriptor_limit.h"
 #include "base/fault_point.h"
 #include "base/folder.h"
 #include "base/lock.h"
@@ -26,7 +27,10 @@
 #include "base/reload.h"
 #include "doctor/guard.h"
 #include "doctor/doctor.h"
+#include "doctor/harness_file.h"
 #include "plan/plan.h"
+#include "queue/witness.h"
+#include "serve/harness_folders.h"
 #include "serve/listen.h"
 #include "serve/server.h"
 
@@ -42,11 +46,14 @@ struct daemon {
 	char *runtime_folder;
 	char *config_folder;
 	char *config_file;
+	char *in_force; /* a file with the configuration of the daemon that asks --doctor */
 	char *trials_folder;
 	char *keepers_folder;
 	char *keeper;
 	char *init;
-	int backend; /* from the command line, -1: the configuration's */
+	struct harness_folders harness_folders;
+	char *harness_file; /* to be checked, and nothing else */
+	int backend;	    /* from the command line, -1: the configuration's */
 	int state_fd;
 	int state_lock;
 	int runtime_lock;
@@ -66,6 +73,7 @@ struct daemon {
 	uv_timer_t watchdog;
 	bool stopping;
 	bool signaled;
+	int status;  /* to exit with */
 	bool doctor; /* --doctor: examine, say so, and leave */
 	enum doctor_form doctor_form;
 };
@@ -156,6 +164,7 @@ static void on_hangup(uv_signal_t *signal, int number)
 	if (daemon->stopping || !daemon->server)
 		return;
 	notify_reloading();
+	harness_folders_read(&daemon->harness_folders, &daemon->host.harnesses);
 	r = config_reload(&daemon->config, daemon->config_file, daemon->config_folder,
 			  daemon->backend, &later, &fault);
 	if (r < 0)
@@ -167,6 +176,9 @@ static void on_hangup(uv_signal_t *signal, int number)
 	else
 		log_notice("the configuration was read again, for Trials that start from now on%s",
 			   later ? "; Backend= and Bwrap= wait for the next start" : "");
+	/* What waits was made for what was configured before. */
+	launcher_drop_spare(daemon->launcher);
+	guard_look(daemon->guard);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s%s", daemon->socket.path,
 		   r ? "; the configuration is at fault and was not read again" : "");
 	queue_kick(daemon->queue);
@@ -188,7 +200,8 @@ static void on_watchdog(uv_timer_t *timer)
 static const char usage[] =
 	"usage: trialsd [--config FILE] [--state DIR] [--runtime DIR]\n"
 	"               [--backend auto|systemd|none] [--debug]\n"
-	"               [--doctor [--json | --msgpack]]\n"
+	"               [--doctor [--json | --msgpack] [--in-force FILE]]\n"
+	"               [--check-harness FILE [--json]]\n"
 	"\n"
 	"The per-user supervisor of Trials. Serves DIR/socket of the runtime folder; trialctl(1) is\n"
 	"its client. See trialsd(8).\n";
@@ -200,26 +213,29 @@ static int text_set(char **field, const char *text)
 	return *field ? 0 : -ENOMEM;
 }
 
+static const struct option long_options[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"state", required_argument, NULL, 's'},
+	{"runtime", required_argument, NULL, 'r'},
+	{"backend", required_argument, NULL, 'b'},
+	{"debug", no_argument, NULL, 'd'},
+	{"doctor", no_argument, NULL, 'D'},
+	{"in-force", required_argument, NULL, 'f'},
+	{"check-harness", required_argument, NULL, 'H'},
+	{"json", no_argument, NULL, 'J'},
+	{"msgpack", no_argument, NULL, 'M'},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'v'},
+	{NULL, 0, NULL, 0},
+};
+
 /* 0: go on; else exit with *ret_exit. */
 static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_exit)
 {
-	static const struct option options[] = {
-		{"config", required_argument, NULL, 'c'},
-		{"state", required_argument, NULL, 's'},
-		{"runtime", required_argument, NULL, 'r'},
-		{"backend", required_argument, NULL, 'b'},
-		{"debug", no_argument, NULL, 'd'},
-		{"doctor", no_argument, NULL, 'D'},
-		{"json", no_argument, NULL, 'J'},
-		{"msgpack", no_argument, NULL, 'M'},
-		{"help", no_argument, NULL, 'h'},
-		{"version", no_argument, NULL, 'v'},
-		{NULL, 0, NULL, 0},
-	};
 	int option, r = 0;
 
 	*ret_exit = EX_USAGE;
-	while (r == 0 && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while (r == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
 		switch (option) {
 		case 'c':
 			r = text_set(&daemon->config_file, optarg);
@@ -242,6 +258,12 @@ static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_e
 			break;
 		case 'D':
 			daemon->doctor = true;
+			break;
+		case 'f':
+			r = text_set(&daemon->in_force, optarg);
+			break;
+		case 'H':
+			r = text_set(&daemon->harness_file, optarg);
 			break;
 		case 'J':
 		case 'M':
@@ -269,29 +291,6 @@ static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_e
 
 /* Folders and locks. */
 
-/* The trailing name is ours; what is above it follows XDG. */
-static int default_folder(char **field, const char *systemd, const char *xdg, const char *home,
-			  const char *below_home)
-{
-	const char *set = systemd ? getenv(systemd) : NULL;
-	const char *base = xdg ? getenv(xdg) : NULL;
-	int r = 0;
-
-	if (*field)
-		return 0;
-	if (set && *set == '/')
-		return text_set(field, set);
-	if (base && *base == '/')
-		r = asprintf(field, "%s/trialsd", base);
-	else
-		r = asprintf(field, "%s/%s/trialsd", home, below_home);
-	if (r < 0) {
-		*field = NULL;
-		return -ENOMEM;
-	}
-	return 0;
-}
-
 static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
 {
 	const char *set = getenv("RUNTIME_DIRECTORY");
@@ -308,10 +307,7 @@ static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
 	if (!xdg || *xdg != '/')
 		xdg = usual;
 	if (stat(xdg, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid())
-		return fault_set(ret_fault, ERROR_unavailable,
-				 "no runtime folder: %s is not a folder of ours", xdg),
-		       fault_hint(ret_fault,
-				  "log in through systemd-logind, or name one with --runtime DIR");
+		return doctor_no_runtime(ret_fault);
 	if (asprintf(&daemon->runtime_folder, "%s/trialsd", xdg) < 0) {
 		daemon->runtime_folder = NULL;
 		return -ENOMEM;
@@ -322,11 +318,11 @@ static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
 /* The names that do not depend on the runtime folder, which may not be there. */
 static int folders_name(struct daemon *daemon, const char *home)
 {
-	int r = default_folder(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
+	int r = folder_default(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
 			       ".local/state");
 
 	return r ? r
-		 : default_folder(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
+		 : folder_default(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
 }
 
 static int folders_open(struct daemon *daemon, const char *home, struct fault *ret_fault)
@@ -355,15 +351,15 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	return r;
 }
 
-static int config_load(struct daemon *daemon, struct fault *ret_fault)
+static int config_load(const struct daemon *daemon, struct config *config, const char *file,
+		       struct fault *ret_fault)
 {
-	int r = config_init(&daemon->config);
+	int r = config_init(config);
 
 	if (r == 0)
-		r = config_find(&daemon->config, daemon->config_file, daemon->config_folder,
-				ret_fault);
+		r = config_find(config, file, daemon->config_folder, ret_fault);
 	if (r == 0 && daemon->backend >= 0)
-		daemon->config.backend = (enum backend)daemon->backend;
+		config->backend = (enum backend)daemon->backend;
 	return r;
 }
 
@@ -400,14 +396,14 @@ static int launcher_open(struct daemon *daemon, struct fault *ret_fault)
 	return launcher_new(&daemon->launcher, &options, ret_fault);
 }
 
-/* The doctor found that a Trial can be launched: what was missing at the start is there now. */
+/* The doctor found that a Trial can be launched, with what is there now and may not be ours yet. */
 static int on_mended(void *context, struct fault *ret_fault)
 {
 	_cleanup_fault_ struct fault unavailable = FAULT_INIT;
 	struct daemon *daemon = context;
 	struct launcher_options options;
 
-	if (!launcher_lacks(daemon->launcher))
+	if (!launcher_lacks(daemon->launcher) && !plan_bwrap_replaced(&daemon->bwrap))
 		return 0;
 	plan_bwrap_done(&daemon->bwrap);
 	daemon->seccomp_fd = fd_close(daemon->seccomp_fd);
@@ -433,10 +429,12 @@ static int guard_open(struct daemon *daemon)
 	const struct guard_options options = {
 		.loop = &daemon->loop,
 		.launcher = daemon->launcher,
+		.queue = daemon->queue,
+		.config = &daemon->config,
 		.config_file = daemon->config_file,
 		.state_folder = daemon->state_folder,
 		.runtime_folder = daemon->runtime_folder,
-		.backend = daemon->config.backend,
+		.backend = daemon->backend,
 		.mended = on_mended,
 		.changed = on_launches_changed,
 		.context = daemon,
@@ -445,9 +443,23 @@ static int guard_open(struct daemon *daemon)
 	return guard_new(&daemon->guard, &options);
 }
 
+/* Nothing can be accepted or recorded any more. What runs is left to its keepers. */
+static void on_ledger_damaged(void *context)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct daemon *daemon = context;
+
+	ledger_fault(daemon->ledger, -EUCLEAN, &fault);
+	log_write(LOG_LEVEL_ERROR, LOG_ID_LEDGER_DAMAGED, 0, "%s; stopping. %s", fault.message,
+		  fault.hint);
+	daemon->status = EX_IOERR;
+	daemon_stop(daemon, true);
+}
+
 static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 {
 	const char *home = getenv("HOME");
+	struct ledger_options ledger;
 	struct queue_options queue;
 	int r;
 
@@ -455,7 +467,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		return fault_set(ret_fault, ERROR_invalid, "HOME is not set to an absolute path");
 	r = folders_open(daemon, home, ret_fault);
 	if (r == 0)
-		r = config_load(daemon, ret_fault);
+		r = config_load(daemon, &daemon->config, daemon->config_file, ret_fault);
 	if (r == 0)
 		r = launcher_helpers(&daemon->keeper, &daemon->init);
 	if (r == 0)
@@ -463,7 +475,19 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 				   daemon->runtime_folder, daemon->config_folder, &daemon->config,
 				   ret_fault);
 	if (r == 0)
-		r = ledger_open(&daemon->ledger, &daemon->loop, daemon->state_folder, ret_fault);
+		r = harness_folders_name(&daemon->harness_folders, daemon->keeper,
+					 daemon->config_folder);
+	if (r == 0)
+		harness_folders_read(&daemon->harness_folders, &daemon->host.harnesses);
+	ledger = (struct ledger_options){
+		.loop = &daemon->loop,
+		.state_folder = daemon->state_folder,
+		.damaged = on_ledger_damaged,
+		.context = daemon,
+	};
+	if (r == 0)
+		r = queue_open_ledger(&daemon->ledger, &ledger, daemon->trials_fd,
+				      daemon->keepers_fd, ret_fault);
 	if (r)
 		return r;
 	r = launcher_open(daemon, ret_fault);
@@ -478,7 +502,9 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		.trials_folder = daemon->trials_folder,
 	};
 	r = queue_new(&daemon->queue, &queue);
-	return r ? r : queue_load(daemon->queue);
+	if (r == 0)
+		r = queue_load(daemon->queue);
+	return r == -EUCLEAN || r == -EBADMSG ? ledger_fault(daemon->ledger, r, ret_fault) : r;
 }
 
 static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
@@ -517,6 +543,18 @@ static void signals_watch(struct daemon *daemon)
 	uv_signal_start(&daemon->hangup, on_hangup, SIGHUP);
 }
 
+static void limits_tell(const struct daemon *daemon)
+{
+	unsigned int limit = descriptor_limit(), most = daemon->config.max_running;
+
+	if (limit < descriptor_limit_wanted(most))
+		log_warning("at most %u files can be open (hard limit, RLIMIT_NOFILE), and "
+			    "MaxRunning=%u wants %u: at most %u Trials run at once; to mend it: "
+			    "LimitNOFILE= in trialsd.service, see trialctl doctor",
+			    limit, most, descriptor_limit_wanted(most),
+			    descriptor_limit_running(limit, most));
+}
+
 static void ready(struct daemon *daemon)
 {
 	const char *reason = launcher_backend_reason(daemon->launcher);
@@ -527,6 +565,7 @@ static void ready(struct daemon *daemon)
 	if (reason)
 		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
 			  "no scopes and no limits (%s): backend none is used", reason);
+	limits_tell(daemon);
 	log_info("serving %s", daemon->socket.path);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket.path);
 }
@@ -535,6 +574,7 @@ static void daemon_done(struct daemon *daemon)
 {
 	plan_bwrap_done(&daemon->bwrap);
 	fd_close(daemon->seccomp_fd);
+	harness_set_free(daemon->host.harnesses);
 	plan_host_done(&daemon->host);
 	config_done(&daemon->config);
 	fd_close(daemon->trials_fd);
@@ -546,17 +586,21 @@ static void daemon_done(struct daemon *daemon)
 	free(daemon->runtime_folder);
 	free(daemon->config_folder);
 	free(daemon->config_file);
+	free(daemon->in_force);
 	listening_done(&daemon->socket);
 	free(daemon->trials_folder);
 	free(daemon->keepers_folder);
 	free(daemon->keeper);
 	free(daemon->init);
+	harness_folders_done(&daemon->harness_folders);
+	free(daemon->harness_file);
 }
 
 /* --doctor: nothing is made, locked or served. */
 static int doctor_mode(struct daemon *daemon)
 {
-	_cleanup_fault_ struct fault config = FAULT_INIT, runtime = FAULT_INIT;
+	_cleanup_fault_ struct fault config = FAULT_INIT, runtime = FAULT_INIT, disk = FAULT_INIT;
+	_cleanup_(config_done) struct config on_disk = {0};
 	const char *home = getenv("HOME");
 	struct doctor_options options = {.config = &daemon->config, .home = home};
 	int r;
@@ -570,8 +614,14 @@ static int doctor_mode(struct daemon *daemon)
 		r = runtime_default(daemon, &runtime);
 	if (r == FAULT)
 		options.runtime_lacking = &runtime;
+	if (r >= 0 && daemon->in_force) {
+		options.config_on_disk = &on_disk;
+		r = config_load(daemon, &on_disk, daemon->config_file, &disk);
+		options.config_at_fault = r == FAULT ? &disk : NULL;
+	}
 	if (r >= 0)
-		r = config_load(daemon, &config);
+		r = config_load(daemon, &daemon->config,
+				daemon->in_force ? daemon->in_force : daemon->config_file, &config);
 	if (r == FAULT)
 		options.config_lacking = &config;
 	if (r >= 0)
@@ -580,6 +630,7 @@ static int doctor_mode(struct daemon *daemon)
 		options.state_folder = daemon->state_folder;
 		options.runtime_folder = daemon->runtime_folder;
 		options.config_folder = daemon->config_folder;
+		options.config_file = daemon->config_file;
 		options.keeper = daemon->keeper;
 		options.init = daemon->init;
 		r = doctor_run(&options, STDOUT_FILENO, daemon->doctor_form);
@@ -587,20 +638,6 @@ static int doctor_mode(struct daemon *daemon)
 	if (r < 0)
 		log_error("doctor: %s", strerror(-r));
 	return r < 0 ? EX_OSERR : r ? EX_UNAVAILABLE : 0;
-}
-
-/*
- * As many descriptors as we may have: clients and keepers take some each, and the kernel refuses
- * to pass descriptors to a process whose soft limit is below what its user has under way.
- */
-static void limits_raise(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 int main(int argc, char **argv)
@@ -623,17 +660,24 @@ int main(int argc, char **argv)
 	umask(0077);
 	if (options_read(&daemon, argc, argv, &status))
 		return status;
-	if (daemon.doctor) {
-		status = doctor_mode(&daemon);
+	if (daemon.doctor || daemon.harness_file) {
+		status = daemon.harness_file ? harness_file_check(daemon.harness_file,
+								  daemon.doctor_form == DOCTOR_JSON)
+					     : doctor_mode(&daemon);
 		daemon_done(&daemon);
 		return status;
 	}
-	limits_raise();
+	/* Clients and keepers take some each, and the kernel refuses to pass descriptors to a
+	 * process whose soft limit is below what its user has under way. */
+	descriptor_limit_raise();
+	/* Keys go through our memory. 0 would not keep a dump from a program that takes dumps. */
+	setrlimit(RLIMIT_CORE, &(const struct rlimit){.rlim_cur = 1, .rlim_max = 1});
 	/* Fixed, or glibc would raise it: large buffers go back to the system when they are freed. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
 	uv_loop_init(&daemon.loop);
 	signals_watch(&daemon);
+	FAULT_POINTS_ARM();
 	r = daemon_open(&daemon, &fault);
 	if (r == 0)
 		r = daemon_serve(&daemon, &fault);
@@ -647,11 +691,10 @@ int main(int argc, char **argv)
 		fault_done(&fault);
 		return status;
 	}
-	FAULT_POINTS_ARM();
 	ready(&daemon);
 	uv_run(&daemon.loop, UV_RUN_DEFAULT);
 	listening_remove(&daemon.socket);
 	uv_loop_close(&daemon.loop);
 	daemon_done(&daemon);
-	return 0;
+	return daemon.status;
 }

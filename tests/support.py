@@ -63,9 +63,17 @@ class Client:
         self.close()
 
     def send(self, verb, **arguments):
+        return self.send_with([], verb, **arguments)
+
+    def send_with(self, descriptors, verb, **arguments):
+        """Sends these descriptors beside the frame."""
         self.number += 1
         body = msgpack.packb({"request": self.number, "verb": verb, "arguments": arguments})
-        self.sock.sendall(struct.pack(">I", len(body)) + body)
+        frame = struct.pack(">I", len(body)) + body
+        if descriptors:
+            frame = frame[socket.send_fds(self.sock, [frame], descriptors):]
+        if frame:
+            self.sock.sendall(frame)
         return self.number
 
     def frame(self):
@@ -107,6 +115,11 @@ class Client:
 
     def launch(self, *command, **fields):
         return self.call("launch", command=list(command), **fields)
+
+    def launch_with(self, descriptor, *command, **fields):
+        """A launch whose prompt is this descriptor."""
+        return self.reply(self.send_with([descriptor], "launch", command=list(command),
+                                         prompt_descriptor=True, **fields))
 
     def run(self, *command, **fields):
         """Launches and waits; the ended Trial."""

@@ -1,38 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The reader of trialsd.conf. inih splits a line into section, key and value; what it would let
- * pass or change in silence is settled before it sees the line, by the reader that hands it one
- * line at a time:
- *
- *   - it cuts lines that are longer than its buffer, and takes the rest for a line of its own;
- *   - it ends a value at " ;", and knows no other comment behind a value;
- *   - it takes an indented line for more of the value before it;
- *   - it takes ':' for '=', drops text after "[Section]", and says nothing of an empty section.
- *
- * Each of these is a fault here, or (an indented line) has no meaning. Whatever inih's build
- * options are, it gets lines on which they make no difference.
- *
- * Everything is read into a copy, which takes the place of the configuration at the end.
+ * The reader of trialsd.conf: what each key may be, and where it goes. What a line is, and all that
+ * is no line, is for ini_text.c. Everything is read into a copy, which takes the place of the
+ * configuration at the end.
  */
 #include "base/config.h"
 
 #include <fcntl.h>
-#include <ini.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/ini_text.h"
 #include "proto/quantity.h"
 
 #define FILE_BYTES_MAX 65536
-#define LINE_BYTES_MAX 8192 /* room for a path of PATH_BYTES_MAX */
 #define MAX_RUNNING_MAX 1024
 #define GRACE_SECONDS_MAX 3600
-
-/* Debian's inih takes the length of a line at run time; elsewhere it is built in. */
-extern int ini_max_line __attribute__((__weak__));
+#define SPARE_SECONDS_MAX 86400
 
 struct config_key {
 	const char *section;
@@ -129,9 +116,9 @@ static int set_require_limits(struct config *config, const struct config_key *ke
 	return read_boolean(value, &config->require_limits);
 }
 
-static int set_path(struct config *config, const struct config_key *key, const char *value)
+/* Absolute folders, separated by colons. */
+static int set_folders(char **text, const char *value)
 {
-	(void)key;
 	if (strlen(value) > PATH_BYTES_MAX)
 		return -EINVAL;
 	/* An empty or relative folder would be the working directory: the Trial's own. */
@@ -140,8 +127,20 @@ static int set_path(struct config *config, const struct config_key *key, const c
 			return -EINVAL;
 		at += strcspn(at, ":");
 		if (*at == '\0')
-			return set_text(&config->path, value);
+			return set_text(text, value);
 	}
+}
+
+static int set_path(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	return set_folders(&config->path, value);
+}
+
+static int set_harness_path(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	return set_folders(&config->harness_path, value);
 }
 
 static bool *limit_has(struct config *config, const struct config_key *key)
@@ -232,6 +231,17 @@ static int set_grace(struct config *config, const struct config_key *key, const 
 	return 0;
 }
 
+static int set_spare_keeper(struct config *config, const struct config_key *key, const char *value)
+{
+	double seconds;
+
+	(void)key;
+	if (quantity_time(value, &seconds) < 0 || seconds > SPARE_SECONDS_MAX)
+		return -EINVAL;
+	config->spare_seconds = seconds;
+	return 0;
+}
+
 #define LIMIT(name)                                                                                \
 	.has_offset = offsetof(struct config, limits.has.name),                                    \
 	.offset = offsetof(struct config, limits.name)
@@ -254,9 +264,17 @@ static const struct config_key config_keys[] = {
 	 .name = "RequireLimits",
 	 .set = set_require_limits,
 	 .allowed = "yes or no"},
+	{.section = "Daemon",
+	 .name = "SpareKeeper",
+	 .set = set_spare_keeper,
+	 .allowed = "a time such as 1min, up to 1d, or 0 for none"},
 	{.section = "Sandbox",
 	 .name = "Path",
 	 .set = set_path,
+	 .allowed = "absolute folders separated by colons"},
+	{.section = "Harness",
+	 .name = "Path",
+	 .set = set_harness_path,
 	 .allowed = "absolute folders separated by colons"},
 	{.section = "Limits",
 	 .name = "Wall",
@@ -318,29 +336,15 @@ static const struct config_key config_keys[] = {
 	 .allowed = "a time such as 10s, from 0 to 1h"},
 };
 
-/* What the reader, the handler and config_read share. */
 struct reading {
-	const char *path;
-	char *at; /* the rest of the text */
-	unsigned int line;
+	struct ini_text ini;
 	struct config *config;
-	uint64_t given; /* bits of config_keys */
-	struct fault *fault;
-	int result;
+	const char *section; /* that the lines are in; NULL before the first */
+	uint64_t given;	     /* bits of config_keys */
 };
 
-/* Stops the reading. key may be NULL. */
-static void refuse(struct reading *reading, const char *key, const char *why)
-{
-	reading->result = fault_set(reading->fault, ERROR_invalid, "%s:%u: %s%s%s", reading->path,
-				    reading->line, key ? key : "", key ? ": " : "", why);
-	if (reading->result == FAULT)
-		reading->result = fault_hint(reading->fault,
-					     "trialsd.conf(5) has the sections and keys");
-}
-
 /* Lists the sections, or the keys of one, for a refusal. */
-static void refuse_unknown(struct reading *reading, const char *name, const char *section)
+static int refuse_unknown(struct ini_text *ini, const char *name, const char *section)
 {
 	_cleanup_free_ char *text = NULL;
 	const char *before = "";
@@ -348,10 +352,8 @@ static void refuse_unknown(struct reading *reading, const char *name, const char
 	FILE *file;
 
 	file = open_memstream(&text, &size);
-	if (!file) {
-		reading->result = -ENOMEM;
-		return;
-	}
+	if (!file)
+		return -ENOMEM;
 	fprintf(file, section ? "unknown key; this section has" : "unknown section; there are");
 	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++) {
 		const struct config_key *key = &config_keys[i];
@@ -362,138 +364,50 @@ static void refuse_unknown(struct reading *reading, const char *name, const char
 			fprintf(file, " [%s]", key->section);
 		before = key->section;
 	}
-	if (fclose(file) != 0) {
-		reading->result = -ENOMEM;
-		return;
-	}
-	refuse(reading, name, text);
+	if (fclose(file) != 0)
+		return -ENOMEM;
+	return ini_refuse(ini, ini->line, name, "%s", text);
 }
 
-static bool is_section(const char *name)
+static int take_section(struct ini_text *ini, const char *name)
 {
+	struct reading *reading = container_of(ini, struct reading, ini);
+	_cleanup_free_ char *heading = NULL;
+
 	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++)
-		if (strcmp(config_keys[i].section, name) == 0)
-			return true;
-	return false;
-}
-
-static void check_section(struct reading *reading, char *line)
-{
-	char *end = strchr(line, ']');
-	bool known;
-
-	if (!end || end[1] != '\0') {
-		refuse(reading, NULL, "a section is written [Name], alone on its line");
-		return;
-	}
-	*end = '\0';
-	known = is_section(line + 1);
-	*end = ']';
-	if (!known)
-		refuse_unknown(reading, line, NULL);
-}
-
-static void check_assignment(struct reading *reading, char *line)
-{
-	static const char name_bytes[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	size_t name = strspn(line, name_bytes);
-	char *equals = strchr(line, '=');
-
-	if (name == 0 || !equals || line + name + strspn(line + name, " \t") != equals) {
-		refuse(reading, NULL, "a line is Key=value, [Section] or a comment (# or ;)");
-		return;
-	}
-	if (line[strlen(line) - 1] == '\\') {
-		refuse(reading, NULL, "a value stands on one line; it cannot be continued with \\");
-		return;
-	}
-	for (const char *at = equals + 1; *at; at++)
-		if ((*at == ';' || *at == '#') && (at[-1] == ' ' || at[-1] == '\t')) {
-			refuse(reading, NULL, "a comment stands on a line of its own");
-			return;
+		if (strcmp(config_keys[i].section, name) == 0) {
+			reading->section = config_keys[i].section;
+			return 0;
 		}
-}
-
-static void check_line(struct reading *reading, char *line, size_t length, int size)
-{
-	if (!utf8_valid(line, length)) {
-		refuse(reading, NULL, "not text (UTF-8)");
-		return;
+	if (asprintf(&heading, "[%s]", name) < 0) {
+		heading = NULL;
+		return -ENOMEM;
 	}
-	for (size_t i = 0; i < length; i++)
-		if (((unsigned char)line[i] < ' ' && line[i] != '\t') || line[i] == 0x7f) {
-			refuse(reading, NULL, "a control character");
-			return;
-		}
-	if (line[0] == '\0' || line[0] == '#' || line[0] == ';')
-		line[0] = '\0';
-	else if (length + 2 >= (size_t)size)
-		refuse(reading, NULL, "the line is too long");
-	else if (line[0] == '[')
-		check_section(reading, line);
-	else
-		check_assignment(reading, line);
+	return refuse_unknown(ini, heading, NULL);
 }
 
-/* One line for inih, as fgets would give it; without the blanks around it. */
-static char *read_line(char *buffer, int size, void *stream)
+static int take_value(struct ini_text *ini, const char *name, const char *value)
 {
-	struct reading *reading = stream;
-	char *line = reading->at, *end;
-	size_t length;
-
-	if (reading->result != 0 || *line == '\0')
-		return NULL;
-	end = strchrnul(line, '\n');
-	reading->at = *end ? end + 1 : end;
-	reading->line++;
-	while (line < end && (*line == ' ' || *line == '\t'))
-		line++;
-	while (line < end && strchr(" \t\r", end[-1]))
-		end--;
-	*end = '\0';
-	length = (size_t)(end - line);
-	check_line(reading, line, length, size);
-	if (reading->result != 0)
-		return NULL;
-	snprintf(buffer, (size_t)size, "%s\n", line);
-	return buffer;
-}
-
-/* 1: go on, 0: stop, as inih has it. */
-static int take_value(void *context, const char *section, const char *name, const char *value)
-{
-	struct reading *reading = context;
-	_cleanup_free_ char *why = NULL;
+	struct reading *reading = container_of(ini, struct reading, ini);
 	int r;
 
-	if (section[0] == '\0') {
-		refuse(reading, name, "stands before the first [Section]");
-		return 0;
-	}
+	if (!reading->section)
+		return ini_refuse(ini, ini->line, name, "stands before the first [Section]");
 	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++) {
 		const struct config_key *key = &config_keys[i];
 
-		if (strcmp(key->section, section) != 0 || strcmp(key->name, name) != 0)
+		if (strcmp(key->section, reading->section) != 0 || strcmp(key->name, name) != 0)
 			continue;
-		if (reading->given & (1ull << i)) {
-			refuse(reading, name, "given a second time; once is allowed");
-			return 0;
-		}
+		if (reading->given & (1ull << i))
+			return ini_refuse(ini, ini->line, name,
+					  "given a second time; once is allowed");
 		reading->given |= 1ull << i;
 		r = key->set(reading->config, key, value);
-		if (r == 0)
-			return 1;
-		if (r == -ENOMEM || asprintf(&why, "\"%s\" is not %s", value, key->allowed) < 0) {
-			why = NULL;
-			reading->result = -ENOMEM;
-			return 0;
-		}
-		refuse(reading, name, why);
-		return 0;
+		return r != -EINVAL ? r
+				    : ini_refuse(ini, ini->line, name, "\"%s\" is not %s", value,
+						 key->allowed);
 	}
-	refuse_unknown(reading, name, section);
-	return 0;
+	return refuse_unknown(ini, name, reading->section);
 }
 
 int config_init(struct config *config)
@@ -505,6 +419,7 @@ int config_init(struct config *config)
 		.backend = BACKEND_systemd,
 		.min_free = 2ull << 30,
 		.require_limits = true,
+		.spare_seconds = 60,
 		.limits =
 			{
 				.has = {.wall_seconds = true,
@@ -530,8 +445,10 @@ void config_done(struct config *config)
 {
 	free(config->bwrap);
 	free(config->path);
+	free(config->harness_path);
 	config->bwrap = NULL;
 	config->path = NULL;
+	config->harness_path = NULL;
 }
 
 /* The whole file as text, with a NUL after it (and maybe before: see ret_size). */
@@ -566,21 +483,14 @@ static int read_text(const char *path, char **ret_text, size_t *ret_size, struct
 	return 0;
 }
 
-static unsigned int line_of(const char *text, size_t offset)
-{
-	unsigned int line = 1;
-
-	for (size_t i = 0; i < offset; i++)
-		line += text[i] == '\n';
-	return line;
-}
-
 static int config_copy(struct config *ret_copy, const struct config *config)
 {
 	*ret_copy = *config;
 	ret_copy->bwrap = config->bwrap ? strdup(config->bwrap) : NULL;
 	ret_copy->path = config->path ? strdup(config->path) : NULL;
-	if ((config->bwrap && !ret_copy->bwrap) || (config->path && !ret_copy->path)) {
+	ret_copy->harness_path = config->harness_path ? strdup(config->harness_path) : NULL;
+	if ((config->bwrap && !ret_copy->bwrap) || (config->path && !ret_copy->path) ||
+	    (config->harness_path && !ret_copy->harness_path)) {
 		config_done(ret_copy);
 		return -ENOMEM;
 	}
@@ -589,31 +499,27 @@ static int config_copy(struct config *ret_copy, const struct config *config)
 
 int config_read(struct config *config, const char *path, struct fault *ret_fault)
 {
-	static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
 	_cleanup_free_ char *text = NULL;
 	struct config copy;
-	struct reading reading = {.path = path, .config = &copy, .fault = ret_fault};
+	struct reading reading = {.ini = {.path = path,
+					  .manual = "trialsd.conf(5)",
+					  .fault = ret_fault,
+					  .take_section = take_section,
+					  .take_value = take_value},
+				  .config = &copy};
 	size_t size = 0;
 	int r;
 
 	r = read_text(path, &text, &size, ret_fault);
-	if (r != 0)
+	if (!text)
 		return r;
-	if (strlen(text) != size)
-		return fault_set(ret_fault, ERROR_invalid, "%s:%u: not text: a NUL byte", path,
-				 line_of(text, strlen(text)));
-	reading.at = strncmp(text, mark, strlen(mark)) == 0 ? text + strlen(mark) : text;
 	r = config_copy(&copy, config);
 	if (r < 0)
 		return r;
-	if (&ini_max_line)
-		ini_max_line = LINE_BYTES_MAX;
-	r = ini_parse_stream(read_line, &reading, take_value, &reading);
-	if (r != 0 && reading.result == 0)
-		refuse(&reading, NULL, "not understood");
-	if (reading.result != 0) {
+	r = ini_text_read(&reading.ini, text, size);
+	if (r != 0) {
 		config_done(&copy);
-		return reading.result;
+		return r;
 	}
 	config_done(config);
 	*config = copy;

@@ -15,8 +15,11 @@ struct config {
 	char *bwrap;		  /* Bwrap=, absolute; NULL: found in root-owned folders of PATH */
 	uint64_t min_free;	  /* MinFree=, bytes, default 2G; 0: no guard */
 	bool require_limits;	  /* RequireLimits=yes|no, default yes */
+	double spare_seconds;	  /* SpareKeeper=, default 1min; 0: none */
 	/* [Sandbox] */
 	char *path; /* Path=, PATH inside; default /usr/local/bin:/usr/bin:/bin */
+	/* [Harness] */
+	char *harness_path; /* Path=, where programs of Harnesses are looked for first; or NULL */
 	/* [Limits]: defaults for launches that do not say. Absent ones are not set. */
 	struct limits_spec limits; /* Wall= Stall= Memory= Swap= Tasks= CPU= Tmp= Home= Output= */
 	double grace_seconds;	   /* Grace=, default 10 */

@@ -37,12 +37,13 @@ static uint64_t tree_bytes(int parent_fd, const char *name, dev_t device, unsign
 	struct dirent *entry;
 	struct stat st;
 	uint64_t total;
-	DIR *folder;
+	DIR *folder = NULL;
 
 	if (fstatat(parent_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || st.st_dev != device)
 		return 0;
 	total = (uint64_t)st.st_blocks * 512u;
-	if (!S_ISDIR(st.st_mode) || depth == 0 || folder_open(parent_fd, name, device, &folder) < 0)
+	if (!S_ISDIR(st.st_mode) || depth == 0 ||
+	    folder_open(parent_fd, name, device, &folder) < 0 || !folder)
 		return total;
 	while ((entry = readdir(folder)))
 		if (is_inside(entry))
@@ -63,7 +64,7 @@ uint64_t disk_bytes(int parent_fd, const char *name)
 static int tree_remove(int parent_fd, const char *name, dev_t device, unsigned int depth)
 {
 	struct dirent *entry;
-	DIR *folder;
+	DIR *folder = NULL;
 	int r = 0, first = 0;
 
 	if (unlinkat(parent_fd, name, 0) == 0 || errno == ENOENT)
@@ -73,7 +74,7 @@ static int tree_remove(int parent_fd, const char *name, dev_t device, unsigned i
 	if (depth == 0)
 		return -ELOOP;
 	r = folder_open(parent_fd, name, device, &folder);
-	if (r < 0)
+	if (!folder)
 		return r;
 	while ((entry = readdir(folder))) {
 		if (!is_inside(entry))

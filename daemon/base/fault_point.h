@@ -25,14 +25,32 @@
 	X(finish_committed, "`ended` is in the ledger; keeper and clients do not know")            \
 	X(finish_taken, "the keeper was told to leave")                                            \
 	X(cancel_recorded, "a cancel was accepted; the keeper does not know")                      \
+	X(spare_spawned, "a spare keeper was started; it has no scope")                            \
+	X(spare_scoped, "it is in its scope, and was told so")                                     \
+	X(spare_taken, "a launch has it; it does not know")                                        \
 	X(prune_marked, "a batch is gone from the ledger; its folders are there")                  \
-	X(prune_removed, "its folders are gone; the ledger still has the note")
+	X(prune_removed, "its folders are gone; the ledger still has the note")                    \
+	X(migrate_step, "a new version of the schema is made, and not committed")                  \
+	X(rebuild_noted, "a ledger is rebuilt beside the damaged one")                             \
+	X(rebuild_published, "it is whole, and has its name")                                      \
+	X(rebuild_aside, "the damaged one is set aside; none is in its place")                     \
+	X(rebuild_switched, "the rebuilt one is in its place")                                     \
+	X(carry_read, "both sides of a login are read")                                            \
+	X(carry_backed_up, "the host's own is kept")                                               \
+	X(carry_created, "a new file is beside the host's, empty")                                 \
+	X(carry_written, "it is written")                                                          \
+	X(carry_synced, "and synced")                                                              \
+	X(carry_exchanged, "the two have changed places")                                          \
+	X(carry_durable, "and that is synced; the old one is beside it")                           \
+	X(carry_remembered, "what both sides have is noted")                                       \
+	X(carry_marked, "the login is marked suspect")                                             \
+	X(carry_copied, "the Trial's copy is made; it is not noted")
 
 #ifdef TRIALSD_FAULT_POINTS
 void fault_point(const char *name);
 void fault_points_arm(void);
 #define FAULT_POINT(name) fault_point(#name)
-/* From here on they count: the daemon serves. What else is run with this program never ends so. */
+/* From here on they count: this is a daemon. What else is run with this program never ends so. */
 #define FAULT_POINTS_ARM() fault_points_arm()
 #else
 #define FAULT_POINT(name) ((void)0)

@@ -10,11 +10,12 @@
 /* Makes each missing component; the umask keeps them private. */
 static int make_parents(const char *path)
 {
+	size_t length = strlen(path);
 	char partial[PATH_MAX];
 
-	if (strlen(path) >= sizeof(partial))
+	if (length >= sizeof(partial))
 		return -ENAMETOOLONG;
-	strcpy(partial, path);
+	memcpy(partial, path, length + 1);
 	for (char *at = partial + 1; *at; at++) {
 		if (*at != '/')
 			continue;
@@ -113,4 +114,26 @@ int folder_below(int parent_fd, const char *parent, const char *name, char **ret
 		*ret_fd = fd_steal(&fd);
 	}
 	return r;
+}
+
+int folder_default(char **path, const char *systemd, const char *xdg, const char *home,
+		   const char *below_home)
+{
+	const char *set = systemd ? getenv(systemd) : NULL;
+	const char *base = xdg ? getenv(xdg) : NULL;
+	int r;
+
+	if (*path)
+		return 0;
+	if (set && *set == '/')
+		r = asprintf(path, "%s", set);
+	else if (base && *base == '/')
+		r = asprintf(path, "%s/trialsd", base);
+	else
+		r = asprintf(path, "%s/%s/trialsd", home, below_home);
+	if (r < 0) {
+		*path = NULL;
+		return -ENOMEM;
+	}
+	return 0;
 }

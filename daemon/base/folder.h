@@ -11,6 +11,14 @@
 int folder_private(char **path, int *ret_fd, struct fault *ret_fault);
 
 /*
+ * The name of such a folder, which need not be there, unless *path has one already: that in the
+ * variable systemd gives it (or NULL), else trialsd in what the variable xdg says, else in below_home
+ * of home. Variables that hold no absolute path do not count.
+ */
+int folder_default(char **path, const char *systemd, const char *xdg, const char *home,
+		   const char *below_home);
+
+/*
  * One inside such a folder, made when missing; a link is never followed, since what is below is
  * ours alone. *ret_path is the caller's.
  */

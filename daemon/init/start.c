@@ -224,11 +224,11 @@ static int execute(const struct launch *launch, enum control_step *ret_step)
 _Noreturn void start_main(int launch_fd, const int *stdio, int report)
 {
 	enum control_step step = CONTROL_STEP_EXEC;
-	struct launch launch;
+	struct launch launch = {0};
 	int r;
 
 	r = launch_read(launch_fd, &launch);
-	if (r < 0)
+	if (r < 0 || !launch.cwd)
 		fail(report, CONTROL_STEP_LAUNCH, -r);
 	setsid();
 	r = take_stdio(stdio);

@@ -78,19 +78,24 @@ static int file_check(const struct place *place, struct fault *fault)
 		r = fault_set(fault, ERROR_unavailable,
 			      "bwrap: %s can be replaced by others than root", shown);
 		return r < 0 ? r
-			     : fault_hint(fault,
-					  "install the distribution's: apt install bubblewrap");
+			     : fault_hint(
+				       fault,
+				       "install the distribution's: sudo apt install bubblewrap");
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", place->fd);
 	if (!S_ISREG(place->mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
 		return fault_set(fault, ERROR_unavailable, "bwrap: %s is not a program", shown);
-	if ((place->mode & (S_ISUID | S_ISGID)) ||
-	    getxattr(path, "security.capability", NULL, 0) > 0) {
-		r = fault_set(
-			fault, ERROR_unavailable,
-			"bwrap: %s is set-user-ID or has capabilities: it then lacks what a sandbox needs",
-			shown);
-		return r < 0 ? r : fault_hint(fault, "sudo chmod u-s %s", shown);
+	if (place->mode & (S_ISUID | S_ISGID)) {
+		r = fault_set(fault, ERROR_unavailable,
+			      "bwrap: %s is set-user-ID: it then lacks what a sandbox needs",
+			      shown);
+		return r < 0 ? r : fault_hint(fault, "sudo chmod ug-s %s", shown);
+	}
+	if (getxattr(path, "security.capability", NULL, 0) > 0) {
+		r = fault_set(fault, ERROR_unavailable,
+			      "bwrap: %s has capabilities: it then lacks what a sandbox needs",
+			      shown);
+		return r < 0 ? r : fault_hint(fault, "sudo setcap -r %s", shown);
 	}
 	return 0;
 }
@@ -230,10 +235,10 @@ static int ability_check(struct plan_bwrap *bwrap, const char *shown, struct fau
 		r = bwrap_ask(bwrap->fd, "--version", PROBE_MILLISECONDS, &version);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN)
 		return r;
-	if (r < 0) {
+	if (r < 0 || !help || !version) {
 		r = fault_set(fault, ERROR_unavailable, "bwrap: %s does not answer --help: %s",
 			      shown, strerror(-r));
-		return r < 0 ? r : fault_hint(fault, "apt install --reinstall bubblewrap");
+		return r < 0 ? r : fault_hint(fault, "sudo apt install --reinstall bubblewrap");
 	}
 	version[strcspn(version, "\n")] = '\0';
 	missing = bwrap_missing_option(help);
@@ -244,7 +249,7 @@ static int ability_check(struct plan_bwrap *bwrap, const char *shown, struct fau
 		return r < 0 ? r
 			     : fault_hint(
 				       fault,
-				       "upgrade it: apt install bubblewrap (Debian 12's has all, or 0.10 and later)");
+				       "upgrade it: sudo apt install bubblewrap (Debian 12's has all), or name one of 0.10 or later with Bwrap= in trialsd.conf");
 	}
 	bwrap->version = display(version);
 	return bwrap->version ? 0 : -ENOMEM;
@@ -328,6 +333,15 @@ int plan_bwrap_pin(struct plan_bwrap *ret_bwrap, const char *configured, struct 
 	if (r != 0)
 		plan_bwrap_done(ret_bwrap);
 	return r;
+}
+
+bool plan_bwrap_replaced(const struct plan_bwrap *bwrap)
+{
+	struct stat pinned, there;
+
+	return bwrap->fd >= 0 && fstat(bwrap->fd, &pinned) == 0 &&
+	       (stat(bwrap->path, &there) < 0 || there.st_dev != pinned.st_dev ||
+		there.st_ino != pinned.st_ino);
 }
 
 void plan_bwrap_done(struct plan_bwrap *bwrap)

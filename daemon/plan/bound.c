@@ -46,6 +46,45 @@ static struct bound *bound_new(struct bound_list *bounds)
 	return &items[bounds->count++];
 }
 
+/* What a resolved place still lacks. */
+static int bound_settle(struct bound *bound, const char *destination, const char *shown,
+			struct fault *fault)
+{
+	int r = place_ancestry(&bound->place, &bound->ancestry);
+
+	if (r == -EACCES)
+		return fault_set(fault, ERROR_invalid,
+				 "%s: %s cannot be entered: no permission to search it",
+				 bound->field, shown);
+	if (r < 0)
+		return r;
+	bound->destination = strdup(destination ? destination : bound->place.canonical);
+	if (!bound->destination)
+		return -ENOMEM;
+	bound->own_path = !strcmp(bound->destination, bound->place.canonical);
+	return 0;
+}
+
+int bound_list_add(struct bound_list *bounds, const char *field, const struct place *place,
+		   const char *destination, struct bound **ret_bound, struct fault *ret_fault)
+{
+	struct bound *bound = bound_new(bounds);
+	_cleanup_free_ char *shown = display(place->canonical);
+	int r;
+
+	if (!bound)
+		return -ENOMEM;
+	bound->field = strdup(field);
+	if (!bound->field)
+		return -ENOMEM;
+	r = place_copy(place, &bound->place);
+	if (r < 0)
+		return r;
+	bound->given = bound->place.canonical;
+	*ret_bound = bound;
+	return bound_settle(bound, destination, shown, ret_fault);
+}
+
 static int bound_open(struct bound_list *bounds, struct plan *plan, const struct request *request,
 		      struct fault *fault)
 {
@@ -74,19 +113,7 @@ static int bound_open(struct bound_list *bounds, struct plan *plan, const struct
 	if (request->folder && !S_ISDIR(bound->place.mode))
 		return fault_set(fault, ERROR_invalid, "%s: %s is not a folder", request->field,
 				 shown);
-	r = place_ancestry(&bound->place, &bound->ancestry);
-	if (r == -EACCES)
-		return fault_set(fault, ERROR_invalid,
-				 "%s: %s cannot be entered: no permission to search it",
-				 request->field, shown);
-	if (r < 0)
-		return r;
-	bound->destination = strdup(request->destination ? request->destination
-							 : bound->place.canonical);
-	if (!bound->destination)
-		return -ENOMEM;
-	bound->own_path = !strcmp(bound->destination, bound->place.canonical);
-	return 0;
+	return bound_settle(bound, request->destination, shown, fault);
 }
 
 static int binds_open(struct bound_list *bounds, struct plan *plan,
@@ -128,6 +155,7 @@ static int repository_open(struct bound_list *bounds, struct plan *plan,
 
 	if (r != 0)
 		return r;
+	bounds->items[bounds->count - 1].descriptor_index = &plan->repository_folder;
 	plan->repository = strdup(bounds->items[bounds->count - 1].place.canonical);
 	plan->repository_writable = request.writable;
 	return plan->repository ? 0 : -ENOMEM;
@@ -149,23 +177,31 @@ int bound_list_open(struct bound_list *ret_bounds, struct plan *plan,
 	return r == 0 ? binds_open(ret_bounds, plan, launch, ret_fault) : r;
 }
 
-static int bind_compose(struct bound *bound, struct plan *plan)
+/* Takes its descriptor: the plan's last. */
+static int descriptor_take(struct bound *bound, struct plan *plan)
 {
-	struct plan_operation *operation;
-	int *descriptors;
+	int *descriptors = realloc(plan->descriptors,
+				   (plan->descriptor_count + 1) * sizeof(*descriptors));
 
-	descriptors = realloc(plan->descriptors,
-			      (plan->descriptor_count + 1) * sizeof(*descriptors));
 	if (!descriptors)
 		return -ENOMEM;
 	plan->descriptors = descriptors;
+	descriptors[plan->descriptor_count++] = fd_steal(&bound->place.fd);
+	if (bound->descriptor_index)
+		*bound->descriptor_index = plan->descriptor_count;
+	return 0;
+}
+
+static int bind_compose(struct bound *bound, struct plan *plan)
+{
+	struct plan_operation *operation;
+
 	operation = plan_add(plan, PLAN_BIND, bound->destination, bound->place.canonical);
 	if (!operation)
 		return -ENOMEM;
 	operation->writable = bound->writable;
 	operation->descriptor = (int)plan->descriptor_count;
-	descriptors[plan->descriptor_count++] = fd_steal(&bound->place.fd);
-	return 0;
+	return descriptor_take(bound, plan);
 }
 
 /* Whether a bound or system tree, or a folder that stays as it is, has this path already. */
@@ -236,7 +272,11 @@ int bound_list_compose(struct bound_list *bounds, struct plan *plan, struct faul
 	for (size_t i = 0; r == 0 && i < bounds->count; i++)
 		if (!bounds->items[i].covered)
 			r = bind_compose(&bounds->items[i], plan);
+		else if (bounds->items[i].descriptor_index)
+			r = descriptor_take(&bounds->items[i], plan);
 	for (size_t i = 0; r == 0 && i < bounds->count; i++) {
+		if (bounds->items[i].usual)
+			continue;
 		links += bounds->items[i].place.link_count;
 		if (links > LINKS_COMPOSED_MAX)
 			return fault_set(

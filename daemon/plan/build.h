@@ -5,12 +5,14 @@
 #include "list.h"
 #include "place.h"
 #include "plan/plan.h"
+#include "program.h"
 #include "stamp.h"
 
 /*
  * What the parts of a plan share. plan.c calls them in this order:
  *   limits.c       what is asked for and in force, and the sizes of the tmpfs
  *   bound.c        the launch's host paths, resolved
+ *   repository_git.c  what git needs beside the repository's tree
  *   policy.c       which of them may be bound
  *   system.c       what this host's /usr, /bin, /etc/ssl, … look like (effectful)
  *   root.c         the part of the root that is the same for every Trial
@@ -44,6 +46,10 @@ struct bound {
 	bool writable;
 	bool own_path; /* the destination is the source's own canonical path */
 	bool covered;  /* there already, with a tree around it: nothing is to be mounted */
+	bool release;  /* of a Harness: it must not hold any guarded place */
+	bool usual;    /* at the place it is known by: no links that lead there are recreated */
+	bool pinned;   /* a read-only part of a writable tree: rule 8 of destination.c */
+	size_t *descriptor_index; /* NULL, or where its descriptor's number is kept, from 1 */
 };
 
 struct bound_list {
@@ -54,6 +60,9 @@ struct bound_list {
 int bound_list_open(struct bound_list *ret_bounds, struct plan *plan,
 		    const struct launch_request *launch, struct fault *ret_fault);
 void bound_list_done(struct bound_list *bounds);
+/* A place that was resolved already; copied. NULL destination: its own path. */
+int bound_list_add(struct bound_list *bounds, const char *field, const struct place *place,
+		   const char *destination, struct bound **ret_bound, struct fault *ret_fault);
 /* Binds, and the links by which the launch spelled them. Takes the descriptors. */
 int bound_list_compose(struct bound_list *bounds, struct plan *plan, struct fault *ret_fault);
 /* Links passed on the way to a place, recreated where they can be. */
@@ -119,6 +128,7 @@ struct plan_cache {
 	struct stamps facts_stamps;
 	bool facts_valid;
 	long long facts_looked; /* CLOCK_MONOTONIC, in nanoseconds */
+	struct programs_known programs;
 };
 
 int plan_cache_new(struct plan_cache **ret_cache);
@@ -135,7 +145,15 @@ int inside_resolve(const struct plan *plan, const char *path, char **ret_canonic
 		   struct fault *ret_fault);
 
 int environment_compose(struct plan *plan, const struct plan_host *host,
-			const struct launch_request *launch, struct fault *ret_fault);
+			const struct launch_request *launch, const struct session_plan *session,
+			struct fault *ret_fault);
+
+/* A session's part: session_compose.c. Its command; its places; its files and prompt. */
+int session_command(struct plan *plan, const struct session_plan *session);
+int session_bounds(struct bound_list *bounds, const struct session_plan *session,
+		   struct fault *ret_fault);
+int session_contents(struct plan *plan, const struct session_plan *session,
+		     struct fault *ret_fault);
 
 /*
  * What a program, open as O_PATH, prints on standard output when executed with one option and

@@ -85,7 +85,7 @@ static void put_operation(struct writer *writer, const struct plan_operation *op
 		put2(writer, "--symlink", operation->source);
 		break;
 	case PLAN_FILE:
-		put_mode(writer, 0444);
+		put_mode(writer, operation->mode ? operation->mode : 0444);
 		put_number(writer, "--file", fd);
 		break;
 	case PLAN_MASK:

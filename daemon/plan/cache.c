@@ -56,3 +56,8 @@ int plan_cache_facts(struct plan_cache *cache, struct system_facts **ret_facts)
 	*ret_facts = &cache->facts;
 	return 0;
 }
+
+void plan_learn_program(const struct plan_host *host, const struct program_known *program)
+{
+	programs_learn(&host->cache->programs, program);
+}

@@ -26,6 +26,12 @@
  *     folder on the way with a link while it does: the host's own files would be made or covered.
  *     What is the very file or folder that the outer tree has at that path, in the same mode, is
  *     there already and is not mounted at all; in another mode it is refused.
+ *     One exception, which only repository_git.c makes (pinned): a folder at the very top of a
+ *     writable tree, mounted read-only over itself. Its name is the last of the mount point's, so
+ *     there is no way on which bwrap could be led astray; a link that is put in its place meanwhile
+ *     makes nothing (bwrap would make a folder, and mkdir follows no link) and at worst gets the
+ *     mount elsewhere in this sandbox, which is found out before anything runs: the keeper looks
+ *     from within whether it is where it belongs (keeper/pinned.c).
  *     Inside a tree of the system the mount point must exist, as the same kind, reached through
  *     no link and through folders that only the system's owner can change. One that was given no
  *     destination must be that very file or folder.
@@ -266,6 +272,8 @@ static int around_check(const struct bound_list *bounds, struct bound *bound,
 		relative = bound->destination + strlen(outer->destination) + 1;
 		if (!has_source(bound, outer->place.fd, relative))
 			return inside_fault(bound, outer, fault);
+		if (bound->pinned && !strchr(relative, '/'))
+			return 0;
 		bound->covered = bound->writable == outer->writable;
 		return bound->covered ? 0
 				      : mode_fault(bound, outer->destination, outer->field, fault);

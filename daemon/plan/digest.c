@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 
+#include "harness_words.h"
+
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
@@ -64,8 +66,11 @@ int plan_digest(const struct plan *plan, const struct text_list *arguments, char
 	add_text(&hash, plan->cwd);
 	add_number(&hash, "variables", (double)plan->environment.count);
 	for (size_t i = 0; i < plan->environment.count; i++) {
-		add_text(&hash, plan->environment.items[i].name);
-		add_text(&hash, plan->environment.items[i].value);
+		const struct pair *pair = &plan->environment.items[i];
+
+		add_text(&hash, pair->name);
+		/* A digest of a secret would let others try whether they have it. */
+		add_text(&hash, words_have(&plan->secrets, pair->name) ? NULL : pair->value);
 	}
 	LIMITS_FIELDS(DIGEST_LIMIT_)
 	sha256_digest(&hash, sizeof(digest), digest);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 
+#include "session_plan.h"
+
 #include <string.h>
 
 /*
@@ -12,7 +14,8 @@
  *
  * git refuses a repository that seems to be somebody else's, which it does where an owner's uid is
  * not mapped. So exactly the bound repository is trusted, never "*", by git's own variables,
- * unless the launch uses those itself.
+ * unless the launch uses those itself. A linked worktree's git cannot clean up what it shares with
+ * others (repository_git.c), and is told not to try by itself.
  */
 
 static const char *const fixed[] = {"HOME", "USER", "LOGNAME"};
@@ -56,24 +59,57 @@ static int name_check(const char *name, struct fault *fault)
 
 static int git_trust(struct plan *plan)
 {
+	const struct pair settings[] = {
+		{"GIT_CONFIG_KEY_0", "safe.directory"},	  {"GIT_CONFIG_VALUE_0", plan->repository},
+		{"GIT_CONFIG_KEY_1", "gc.auto"},	  {"GIT_CONFIG_VALUE_1", "0"},
+		{"GIT_CONFIG_KEY_2", "maintenance.auto"}, {"GIT_CONFIG_VALUE_2", "false"},
+	};
 	struct pair_list *environment = &plan->environment;
+	size_t count = plan->git_shared ? 3 : 1;
 	int r;
 
 	if (!plan->repository || pair_list_get(environment, "GIT_CONFIG_COUNT"))
 		return 0;
-	r = pair_list_set(environment, "GIT_CONFIG_COUNT", "1");
-	if (r == 0)
-		r = pair_list_set(environment, "GIT_CONFIG_KEY_0", "safe.directory");
-	if (r == 0)
-		r = pair_list_set(environment, "GIT_CONFIG_VALUE_0", plan->repository);
+	r = pair_list_set(environment, "GIT_CONFIG_COUNT", plan->git_shared ? "3" : "1");
+	for (size_t i = 0; r == 0 && i < 2 * count; i++)
+		r = pair_list_set(environment, settings[i].name, settings[i].value);
 	return r;
 }
 
+/* What the Harness needs: the launch may replace all but what it is signed in with. */
+static int session_set(struct plan *plan, const struct session_plan *session)
+{
+	const struct pair_list *variables = &session->session.environment;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < variables->count; i++)
+		r = pair_list_set(&plan->environment, variables->items[i].name,
+				  variables->items[i].value);
+	return r;
+}
+
+static int secret_set(struct plan *plan, const struct pair *secret, struct fault *fault)
+{
+	if (!secret->name)
+		return 0;
+	if (pair_list_get(&plan->environment, secret->name))
+		return fault_set(fault, ERROR_refused,
+				 "environment.%s: the key of the credentials file is given in it",
+				 secret->name);
+	/* First the name: from then on whatever is there is wiped. */
+	return text_list_add(&plan->secrets, secret->name) < 0
+		       ? -ENOMEM
+		       : pair_list_set(&plan->environment, secret->name, secret->value);
+}
+
 int environment_compose(struct plan *plan, const struct plan_host *host,
-			const struct launch_request *launch, struct fault *ret_fault)
+			const struct launch_request *launch, const struct session_plan *session,
+			struct fault *ret_fault)
 {
 	int r = defaults_set(plan, host);
 
+	if (r == 0 && session)
+		r = session_set(plan, session);
 	for (size_t i = 0; r == 0 && i < launch->environment.count; i++) {
 		const struct pair *pair = &launch->environment.items[i];
 
@@ -81,5 +117,7 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 		if (r == 0)
 			r = pair_list_set(&plan->environment, pair->name, pair->value);
 	}
+	if (r == 0 && session)
+		r = secret_set(plan, &session->secret, ret_fault);
 	return r == 0 ? git_trust(plan) : r;
 }

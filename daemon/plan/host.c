@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 
+#include "launch/launch.h"
+
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,6 +91,13 @@ static int host_user(struct plan_host *host)
 	return host->user ? 0 : -ENOMEM;
 }
 
+static int host_keeper(struct plan_host *host)
+{
+	_cleanup_free_ char *init = NULL;
+
+	return launcher_helpers(&host->keeper, &init);
+}
+
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
 		   const char *runtime_folder, const char *config_folder,
 		   const struct config *config, struct fault *ret_fault)
@@ -109,6 +118,8 @@ int plan_host_init(struct plan_host *host, const char *home, const char *state_f
 	if (r == 0)
 		r = host_folder(&host->config_folder, "configuration folder", config_folder, false,
 				ret_fault);
+	if (r == 0)
+		r = host_keeper(host);
 	if (r != 0)
 		plan_host_done(host);
 	return r;
@@ -122,6 +133,7 @@ void plan_host_done(struct plan_host *host)
 	free(host->state_folder);
 	free(host->runtime_folder);
 	free(host->config_folder);
+	free(host->keeper);
 	plan_cache_free(host->cache);
 	*host = (struct plan_host){0};
 }

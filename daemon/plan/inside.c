@@ -149,7 +149,7 @@ static int step_into(struct inside *inside, const char *name)
 	else if (!is_made(inside->plan, path))
 		r = -ENOENT;
 	if (r == 0)
-		strcpy(inside->path, path);
+		memcpy(inside->path, path, strlen(path) + 1);
 	return r < 0 ? r : 0;
 }
 

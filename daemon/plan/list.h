@@ -20,4 +20,4 @@ void pair_list_done(struct pair_list *list);
  * NULL when out of memory (%s of a fault then shows "(null)", which glibc allows).
  */
 #define DISPLAY_BYTES_MAX 1024
-char *display(const char *bytes);
+char *display(const char *text);

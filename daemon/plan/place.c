@@ -212,7 +212,7 @@ static int walk_into(struct walk *walk)
 	if (length + 1 + strlen(walk->component) > PATH_BYTES_MAX)
 		return -ENAMETOOLONG;
 	walk->canonical[length] = '/';
-	strcpy(walk->canonical + length + 1, walk->component);
+	memcpy(walk->canonical + length + 1, walk->component, strlen(walk->component) + 1);
 	if (folder)
 		fd_close(walk->fd);
 	else
@@ -228,7 +228,7 @@ static int walk_step(struct walk *walk)
 
 	if (r <= 0)
 		return r;
-	if (strcmp(walk->component, ".") && strcmp(walk->component, "..")) {
+	if (strcmp(walk->component, ".") != 0 && strcmp(walk->component, "..") != 0) {
 		r = walk_into(walk);
 	} else {
 		r = walk_stamp(walk, false);
@@ -394,6 +394,29 @@ int place_open_existing(struct place *ret_place, const char *path, char **ret_re
 	if (r == 0)
 		*ret_rest = steal(&rest);
 	return r;
+}
+
+int place_copy(const struct place *place, struct place *ret_copy)
+{
+	_cleanup_(place_done) struct place copy = *place;
+
+	copy.parent_fd = -1;
+	copy.links = NULL;
+	copy.link_count = 0;
+	copy.canonical = strdup(place->canonical);
+	copy.fd = fcntl(place->fd, F_DUPFD_CLOEXEC, 3);
+	if (copy.fd < 0)
+		return -errno;
+	if (place->parent_fd >= 0) {
+		copy.parent_fd = fcntl(place->parent_fd, F_DUPFD_CLOEXEC, 3);
+		if (copy.parent_fd < 0)
+			return -errno;
+	}
+	if (!copy.canonical)
+		return -ENOMEM;
+	*ret_copy = copy;
+	copy = PLACE_INIT;
+	return 0;
 }
 
 void place_done(struct place *place)

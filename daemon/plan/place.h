@@ -47,6 +47,8 @@ int place_open(struct place *ret_place, const char *field, const char *path, boo
 int place_open_existing(struct place *ret_place, const char *path, char **ret_rest,
 			struct stamps *stamps);
 
+/* Another one of the same object, without the links that led there. 0 or -errno. */
+int place_copy(const struct place *place, struct place *ret_copy);
 void place_done(struct place *place);
 
 /* A place and the folders above it up to /, as device and inode: [0] is the place itself. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
+#include "repository_git.h"
+#include "session_plan.h"
 
 #include <string.h>
 
@@ -10,10 +12,34 @@
  * looked at again and the refusal becomes the cause of a void.
  */
 
+/* A launch has a command, or a harness and then what only that has. */
+static int harness_check_keys(const struct launch_request *launch, struct fault *fault)
+{
+	const struct {
+		const char *name;
+		bool given;
+	} keys[] = {
+		{"model", launch->has.model},	      {"effort", launch->has.effort},
+		{"resume", launch->has.resume},	      {"executable", launch->has.executable},
+		{"arguments", launch->has.arguments},
+	};
+
+	if (launch->harness && launch->has.command)
+		return fault_set(fault, ERROR_invalid,
+				 "command: a launch has a command or a harness, not both");
+	for (size_t i = 0; !launch->harness && i < ARRAY_SIZE(keys); i++)
+		if (keys[i].given)
+			return fault_set(fault, ERROR_invalid,
+					 "%s: only a launch with a harness has one", keys[i].name);
+	return 0;
+}
+
 static int command_copy(struct plan *plan, const struct launch_request *launch, struct fault *fault)
 {
 	int r = 0;
 
+	if (launch->harness)
+		return 0;
 	if (launch->command.count == 0 || launch->command.items[0][0] == '\0')
 		return fault_set(fault, ERROR_invalid,
 				 "command: a program to run is required, as its first element");
@@ -167,15 +193,19 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 	int r;
 
 	plan->network = launch->has.network ? launch->network : NETWORK_none;
-	r = command_copy(plan, launch, fault);
+	r = harness_check_keys(launch, fault);
+	if (r == 0)
+		r = command_copy(plan, launch, fault);
 	return r == 0 ? limits_settle(plan, host->config, launch, ret_sizes, fault) : r;
 }
 
-/* All of it but the descriptors of files. */
+/* All of it but the descriptors of files. session: NULL, or of a launch with a harness. */
 static int plan_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
-			const struct launch_request *launch, struct fault *fault)
+			const struct launch_request *launch, const struct session_plan *session,
+			struct fault *fault)
 {
 	_cleanup_(bound_list_done) struct bound_list bounds = {0};
+	_cleanup_(repository_git_done) struct repository_git git = REPOSITORY_GIT_INIT;
 	struct tmpfs_sizes sizes;
 	int r;
 
@@ -183,9 +213,19 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = bound_list_open(&bounds, plan, launch, fault);
 	if (r == 0)
+		r = repository_git_open(&git, &bounds, plan, host, fault);
+	if (r == 0 && session)
+		r = session_command(plan, session);
+	if (r == 0 && session)
+		r = session_bounds(&bounds, session, fault);
+	if (r == 0)
 		r = policy_check(host, &bounds, fault);
 	if (r == 0)
 		r = root_compose(plan, host, facts, &sizes, &bounds);
+	if (r == 0 && session)
+		r = session_contents(plan, session, fault);
+	if (r == 0)
+		r = repository_git_compose(&git, plan, fault);
 	if (r == 0)
 		r = destination_check(&bounds, plan, fault);
 	if (r == 0)
@@ -200,19 +240,20 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	      operation_compare);
 	r = cwd_settle(plan, host, launch, fault);
 	if (r == 0)
-		r = environment_compose(plan, host, launch, fault);
+		r = environment_compose(plan, host, launch, session, fault);
 	return r == 0 ? descriptors_check(plan, fault) : r;
 }
 
-int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
-	       const struct launch_request *launch, struct fault *ret_fault)
+static int build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
+		 const struct launch_request *launch, const struct session_plan *session,
+		 struct fault *ret_fault)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 	int r;
 
 	if (!plan)
 		return -ENOMEM;
-	r = plan_compose(plan, host, facts, launch, ret_fault);
+	r = plan_compose(plan, host, facts, launch, session, ret_fault);
 	if (r == 0)
 		r = files_open(plan);
 	if (r == 0)
@@ -222,6 +263,12 @@ int plan_build(struct plan **ret_plan, const struct plan_host *host, struct syst
 	else
 		plan_free(plan);
 	return r;
+}
+
+int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
+	       const struct launch_request *launch, struct fault *ret_fault)
+{
+	return build(ret_plan, host, facts, launch, NULL, ret_fault);
 }
 
 static bool names_a_path(const struct launch_request *launch)
@@ -240,10 +287,10 @@ static int plan_check_all(struct plan *plan, const struct plan_host *host,
 
 	if (!names_a_path(launch)) {
 		r = plan_settle(plan, host, launch, &sizes, fault);
-		return r == 0 ? environment_compose(plan, host, launch, fault) : r;
+		return r == 0 ? environment_compose(plan, host, launch, NULL, fault) : r;
 	}
 	r = plan_cache_facts(host->cache, &facts);
-	return r == 0 ? plan_compose(plan, host, facts, launch, fault) : r;
+	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, fault) : r;
 }
 
 int plan_check(const struct plan_host *host, const struct launch_request *launch,
@@ -255,26 +302,46 @@ int plan_check(const struct plan_host *host, const struct launch_request *launch
 	if (!plan)
 		return -ENOMEM;
 	r = plan_check_all(plan, host, launch, ret_fault);
+	if (r == 0 && launch->harness)
+		r = session_plan_check(host, launch, NULL, ret_fault);
 	if (r == 0 && ret_repository)
 		*ret_repository = steal(&plan->repository);
 	plan_free(plan);
 	return r;
 }
 
-int plan_make(struct plan **ret_plan, const struct plan_host *host,
-	      const struct launch_request *launch, struct fault *ret_fault)
+int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
+		      const struct launch_request *launch, const struct session_plan *session,
+		      struct fault *ret_fault)
 {
 	struct system_facts *facts;
 	int r;
 
 	r = plan_cache_facts(host->cache, &facts);
 	if (r == 0)
-		r = plan_build(ret_plan, host, facts, launch, ret_fault);
+		r = build(ret_plan, host, facts, launch, session, ret_fault);
 	if (r == FAULT) {
 		ret_fault->code = ERROR_unavailable;
 		ret_fault->cause = CAUSE_sandbox_unavailable;
 	}
 	return r;
+}
+
+int plan_make(struct plan **ret_plan, const struct plan_host *host,
+	      const struct launch_request *launch, struct fault *ret_fault)
+{
+	return plan_make_session(ret_plan, host, launch, NULL, ret_fault);
+}
+
+static void secrets_wipe(struct plan *plan)
+{
+	for (size_t i = 0; i < plan->secrets.count; i++) {
+		char *value = (char *)pair_list_get(&plan->environment, plan->secrets.items[i]);
+
+		if (value)
+			explicit_bzero(value, strlen(value));
+	}
+	text_list_done(&plan->secrets);
 }
 
 struct plan *plan_free(struct plan *plan)
@@ -286,9 +353,11 @@ struct plan *plan_free(struct plan *plan)
 		fd_close(plan->descriptors[i]);
 	free(plan->descriptors);
 	text_list_done(&plan->command);
+	secrets_wipe(plan);
 	pair_list_done(&plan->environment);
 	free(plan->cwd);
 	free(plan->repository);
+	text_list_done(&plan->pinned);
 	text_list_done(&plan->asked);
 	text_list_done(&plan->notes);
 	free(plan);

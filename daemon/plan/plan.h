@@ -35,8 +35,10 @@ struct plan_host {
 	char *state_folder; /* canonical */
 	char *runtime_folder;
 	char *config_folder; /* may not exist */
+	char *keeper;	     /* trial-keeper, whose tasks read what Trials may have written */
 	const struct config *config;
 	struct plan_cache *cache;
+	struct harness_set *harnesses; /* borrowed; NULL: none could be read */
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
@@ -50,7 +52,7 @@ enum plan_operation_type {
 	PLAN_TMPFS,	  /* size, mode */
 	PLAN_DIRECTORY,
 	PLAN_SYMLINK, /* source is the link's text */
-	PLAN_FILE,    /* a file, read-only */
+	PLAN_FILE,    /* a file; mode 0: read-only */
 	PLAN_MASK,    /* a file of /proc that reads as empty */
 	PLAN_PROC,
 	PLAN_DEV,
@@ -75,15 +77,25 @@ struct plan {
 	size_t descriptor_count;
 	struct text_list command; /* owned copies, as all below */
 	struct pair_list environment;
+	int stop_signal;	  /* that the command is told to end with; 0: TERM */
+	bool prompt_elsewhere;	  /* standard input is empty: the prompt is not given there */
+	struct text_list secrets; /* names in environment whose values are wiped, and never told */
 	char *cwd;
 	char *repository; /* canonical, or NULL */
 	bool repository_writable;
+	size_t repository_folder; /* the number of its descriptor, from 1; 0: there is none */
+	size_t git_folder;	  /* that of its git folder, where that lies elsewhere */
+	bool git_shared;	  /* it is a worktree's, the rest of it made up */
+	struct text_list pinned;  /* mount points inside, to be looked at from within */
 	enum network network;
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */
 	double grace_seconds;
 	struct text_list notes; /* optional paths that were missing, shrunk sizes, … */
 };
+
+struct session_plan; /* session_plan.h */
+struct program_known;
 
 /*
  * Everything that can be refused about a launch, without opening anything for it: used before one
@@ -95,6 +107,12 @@ int plan_check(const struct plan_host *host, const struct launch_request *launch
 /* The plan, with its descriptors open. Refusals are filled for a void outcome (cause). */
 int plan_make(struct plan **ret_plan, const struct plan_host *host,
 	      const struct launch_request *launch, struct fault *ret_fault);
+/* That of a launch with a harness. */
+int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
+		      const struct launch_request *launch, const struct session_plan *session,
+		      struct fault *ret_fault);
+/* What a look at a program found, for session_plan_make. */
+void plan_learn_program(const struct plan_host *host, const struct program_known *program);
 struct plan *plan_free(struct plan *plan);
 
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
@@ -127,4 +145,6 @@ struct plan_bwrap {
 	char *version;
 };
 int plan_bwrap_pin(struct plan_bwrap *ret_bwrap, const char *configured, struct fault *ret_fault);
+/* Whether another file is there by now: what is pinned goes on to be used until it is pinned anew. */
+bool plan_bwrap_replaced(const struct plan_bwrap *bwrap);
 void plan_bwrap_done(struct plan_bwrap *bwrap);

@@ -29,6 +29,10 @@
  *     network namespace and one made later escape it.
  *  7. A writable bind does not contain the repository, build or skills of the same launch when
  *     those are read-only.
+ *  8. A release of a Harness (read-only, and found by trialsd) is and contains none of the places of
+ *     rules 4 and 5: where a program lies in ~/bin, "the folder above it" would be the whole home.
+ *  8. A release of a Harness (read-only, and found by trialsd) is and contains none of the places of
+ *     rules 4 and 5: where a program lies in ~/bin, "the folder above it" would be the whole home.
  *
  * Paths are not what is compared. Each source is an O_PATH descriptor, and each guarded place was
  * one when it was found; "contains" and "lies in" are answered by climbing from it by `..` and
@@ -69,7 +73,7 @@ static bool contains(const struct policy *policy, const struct bound *bound,
 		const struct mount_position below = {mount->major, mount->minor, mount->root};
 
 		if (path_within(mount->point, bound->place.canonical) &&
-		    strcmp(mount->point, bound->place.canonical) &&
+		    strcmp(mount->point, bound->place.canonical) != 0 &&
 		    same_file_system(&below, &guard->position) &&
 		    (path_within(guard->position.path, below.path) ||
 		     (guard->reach != GUARD_WRITABLE_ABOVE && !guard->rest &&
@@ -111,12 +115,29 @@ static int guard_fault(const struct bound *bound, const struct guard *guard, str
 	return r < 0 ? r : fault_hint(fault, "bind it read-only, or bind a folder of its own");
 }
 
+/* Rule 8. */
+static int release_fault(const struct bound *bound, const struct guard *guard, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->place.canonical);
+	_cleanup_free_ char *place = display(guard->place.canonical);
+	_cleanup_free_ char *rest = display(guard->rest ? guard->rest : "");
+	int r = fault_set(fault, ERROR_refused,
+			  "%s: %s would be visible inside, and it is or contains %s (%s%s%s)",
+			  bound->field, shown, guard->what, place, guard->rest ? "/" : "", rest);
+
+	return r < 0 ? r
+		     : fault_hint(fault, "install the program in a folder of its own, or name "
+					 "another one: --executable PATH");
+}
+
 static int guards_check(const struct policy *policy, const struct bound *bound,
 			const struct mount_position *position, struct fault *fault)
 {
 	for (size_t i = 0; i < policy->guards->count; i++) {
 		const struct guard *guard = &policy->guards->items[i];
 
+		if (bound->release && contains(policy, bound, position, guard))
+			return release_fault(bound, guard, fault);
 		if (!bound->writable && guard->reach != GUARD_ANY_MODE_AROUND)
 			continue;
 		if (contains(policy, bound, position, guard) ||
@@ -218,7 +239,8 @@ static int read_only_check(const struct bound_list *bounds, const struct bound *
 		_cleanup_free_ char *shown = NULL;
 		int r;
 
-		if (kept == writable || kept->writable || !strncmp(kept->field, "binds", 5) ||
+		if (kept == writable || kept->writable || kept->pinned ||
+		    !strncmp(kept->field, "binds", 5) ||
 		    !ancestry_has(&kept->ancestry, step_of(&writable->place)))
 			continue;
 		shown = display(kept->place.canonical);

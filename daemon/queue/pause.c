@@ -8,36 +8,38 @@
  * way a crash falls, no Trial was started that should not have been. Of several under way the last
  * one counts. One that could not be stored leaves what the ledger has.
  */
-#include "queue/queue.h"
+#include "queue/hold.h"
 
 #include <string.h>
 
-#define SETTING "paused" /* the reason; absent when the queue is not paused */
+#include "base/now.h"
 
 struct pause {
 	struct ledger_call call;
 	Queue *queue;
 	uint64_t sequence;
-	char *reason; /* NULL: a resume */
+	char *text; /* NULL: a resume */
 	queue_paused done;
 	void *context;
 };
 
 void pause_done(struct queue_pause *pause)
 {
-	free(pause->reason);
+	free(pause->text);
 	free(pause->stored);
 }
 
-/* The reason, or NULL for none, becomes what is in force. Without memory it stays as it is. */
-static void take_effect(Queue *queue, const char *reason)
+/* The text, or NULL for none, becomes what is in force. Without memory it stays as it is. */
+static void take_effect(struct queue_pause *pause, const char *text)
 {
-	char *copy = reason ? strdup(reason) : NULL;
+	char *copy = text ? strdup(text) : NULL;
 
-	if (reason && !copy)
+	if (text && !copy)
 		return;
-	free(queue->pause.reason);
-	queue->pause.reason = copy;
+	free(pause->text);
+	pause->text = copy;
+	if (copy)
+		hold_from_text(copy, &pause->hold);
 }
 
 static void on_stored(struct ledger_call *call)
@@ -47,27 +49,35 @@ static void on_stored(struct ledger_call *call)
 	bool last = pause->sequence == queue->pause.sequence;
 	int r = call->result;
 
+	queue->pause.under_way--;
 	if (r == 0) {
 		free(queue->pause.stored);
-		queue->pause.stored = steal(&pause->reason);
+		queue->pause.stored = steal(&pause->text);
+		queue->pause.changes++;
 	}
 	if (last)
-		take_effect(queue, queue->pause.stored);
+		take_effect(&queue->pause, queue->pause.stored);
 	pause->done(pause->context, r);
-	free(pause->reason);
+	free(pause->text);
 	free(pause);
 	queue_settled(queue);
 	sched_kick(queue);
+	queue_call_ended(queue);
 }
 
-int queue_pause(Queue *queue, const char *reason, queue_paused done, void *context)
+int queue_pause(Queue *queue, const struct queue_hold *hold, queue_paused done, void *context)
 {
 	struct pause *pause = calloc(1, sizeof(*pause));
+	struct queue_hold asked;
 
 	if (!pause)
 		return -ENOMEM;
-	pause->reason = reason ? strdup(reason) : NULL;
-	if (reason && !pause->reason) {
+	if (hold) {
+		asked = *hold;
+		asked.at = now_microseconds();
+		pause->text = hold_to_text(&asked);
+	}
+	if (hold && !pause->text) {
 		free(pause);
 		return -ENOMEM;
 	}
@@ -76,27 +86,28 @@ int queue_pause(Queue *queue, const char *reason, queue_paused done, void *conte
 	pause->done = done;
 	pause->context = context;
 	pause->call.done = on_stored;
+	queue->pause.under_way++;
 	/* From here on our own copy: the caller's may be the one that is in force. */
-	if (reason)
-		take_effect(queue, pause->reason);
-	ledger_set(queue->ledger, &pause->call, SETTING, pause->reason);
+	if (hold)
+		take_effect(&queue->pause, pause->text);
+	queue_call_begun(queue);
+	ledger_set(queue->ledger, &pause->call, HOLD_SETTING, pause->text);
 	return 0;
 }
 
 int pause_load(Queue *queue)
 {
-	int r = ledger_setting(queue->ledger, SETTING, &queue->pause.stored);
+	int r = ledger_setting(queue->ledger, HOLD_SETTING, &queue->pause.stored);
 
 	if (r < 0)
 		return r;
-	if (queue->pause.stored)
-		queue->pause.reason = strdup(queue->pause.stored);
-	return queue->pause.stored && !queue->pause.reason ? -ENOMEM : 0;
+	take_effect(&queue->pause, queue->pause.stored);
+	return queue->pause.stored && !queue->pause.text ? -ENOMEM : 0;
 }
 
 const char *queue_paused_reason(const Queue *queue)
 {
-	return queue->pause.reason;
+	return queue->pause.text ? queue->pause.hold.reason : NULL;
 }
 
 void queue_settled(Queue *queue)

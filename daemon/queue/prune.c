@@ -27,8 +27,10 @@
 #include "base/fault_point.h"
 #include "base/log.h"
 #include "queue/queue.h"
+#include "queue/reserve.h"
 
 #define BATCH 256
+#define BATCH_OF_RESERVE 32 /* what the ledger writes for these fits into the reserve */
 #define NAME_BYTES 24
 
 struct candidate {
@@ -53,6 +55,8 @@ struct prune {
 	size_t count, room;
 	struct candidate batch[BATCH]; /* goes: its folder is gone */
 	size_t batch_count;
+	size_t batch_most;
+	size_t count_before; /* of the batch */
 	uint64_t events_after;
 	struct queue_pruned pruned;
 };
@@ -76,6 +80,7 @@ static void prune_finish(struct prune *prune, int result)
 
 	prune->pruned.result = result;
 	queue->prune = NULL;
+	reserve_keep(queue->trials_fd);
 	if (prune->done)
 		prune->done(prune->context, &prune->pruned);
 	else if (prune->pruned.count)
@@ -191,6 +196,13 @@ static void on_rows_gone(struct ledger_call *call)
 	struct prune *prune = container_of(call, struct prune, call);
 	size_t at = 0;
 
+	/* A full disk: what is kept for this, and then what this gives back. */
+	if (call->result == -ENOSPC && reserve_release(prune->queue->trials_fd)) {
+		prune->batch_most = BATCH_OF_RESERVE;
+		prune->count = prune->count_before;
+		prune_batch(prune);
+		return;
+	}
 	if (call->result < 0) {
 		prune_finish(prune, call->result);
 		return;
@@ -233,7 +245,8 @@ static void prune_batch(struct prune *prune)
 		return;
 	}
 	prune->batch_count = 0;
-	while (prune->count > 0 && prune->batch_count < BATCH) {
+	prune->count_before = prune->count;
+	while (prune->count > 0 && prune->batch_count < prune->batch_most) {
 		const struct candidate *candidate = &prune->candidates[--prune->count];
 
 		if (!candidate->goes)
@@ -386,6 +399,7 @@ int queue_prune(Queue *queue, const struct prune_request *request, queue_prune_d
 		return -ENOMEM;
 	}
 	prune->queue = queue;
+	prune->batch_most = BATCH;
 	prune->done = done;
 	prune->context = context;
 	prune->by_keep = request->has.keep;

@@ -12,9 +12,19 @@ RB_HEAD(repositories, repository);
 
 /* What a client asked for: pause.c. */
 struct queue_pause {
-	char *reason;	   /* in force; NULL: not paused */
-	char *stored;	   /* as the ledger has it */
-	uint64_t sequence; /* of the change that was asked for last */
+	char *text;		/* in force, in the pieces of hold; NULL: not paused */
+	struct queue_hold hold; /* points into text */
+	char *stored;		/* as the ledger has it */
+	uint64_t sequence;	/* of the change that was asked for last */
+	unsigned int under_way; /* not yet durable */
+	unsigned int changes;	/* of what is in force */
+};
+
+/* What those who watch were told last: hold.c. */
+struct queue_told {
+	int told; /* enum hold, -1: nothing holds it */
+	unsigned int told_changes;
+	uint64_t since;
 };
 
 struct Queue {
@@ -30,6 +40,9 @@ struct Queue {
 	struct repositories repositories;
 	size_t trials; /* that are not over */
 	size_t slots_used;
+	size_t accepting;	  /* on their way into the ledger, to wait for their turn */
+	unsigned int descriptors; /* that this process may have */
+	size_t under_way; /* calls of the ledger that will be answered here, and launches on their way */
 	bool stopping;
 	bool leaving;	  /* what runs is left to its keepers */
 	uv_timer_t retry; /* of the claims */
@@ -39,7 +52,9 @@ struct Queue {
 	int handles;		/* not yet closed */
 	const char *paused_for; /* no claims until the retry */
 	struct queue_pause pause;
-	struct prune *prune; /* under way */
+	struct queue_told hold;
+	struct prune *prune;	 /* under way */
+	LIST_HEAD(, look) looks; /* under way: look.h */
 	void (*stopped)(void *context);
 	void *context;
 	TAILQ_HEAD(, queue_watch) watches;
@@ -48,23 +63,33 @@ struct Queue {
 RB_PROTOTYPE(trials_by_id, trial, by_id, trial_compare_id)
 RB_PROTOTYPE(trials_by_turn, trial, by_turn, trial_compare_turn)
 
-/* "trial-" uuid ".scope" */
-#define TRIAL_UNIT_BYTES 64
+#define TRIAL_UNIT_BYTES LAUNCH_UNIT_BYTES
+
+#define LOOKS_MAX 3 /* of one Trial */
 
 /* What a Trial needs from its claim to its end. */
 struct trial_work {
 	struct trial *trial;
 	Launch *launch;
+	Launch *spare;		    /* taken for its launch, until then */
 	struct plan *plan;	    /* until it runs, as are the arguments */
 	struct text_list arguments; /* bwrap's */
-	uv_timer_t timer;	    /* of a recovery, or a retry of the last change */
-	int folder_fd;		    /* of a recovery */
-	bool released;		    /* over; freed when the timer is closed */
-	double grace_seconds;	    /* of a cancel that came before the launch; < 0: its own */
+	bool planned;		    /* before its start was durable, with this result: */
+	int plan_result;
+	struct fault plan_fault;
+	struct look *look; /* that it waits for, before it can be planned, or NULL */
+	LIST_ENTRY(trial_work) look_link;
+	bool look_awaited;    /* its start is durable */
+	unsigned int looks;   /* so far */
+	uv_timer_t timer;     /* of a recovery, or a retry of the last change */
+	int folder_fd;	      /* of a recovery */
+	bool recovering;      /* its keeper is looked for */
+	double grace_seconds; /* of a cancel that came before its keeper; < 0: its own */
 	char *canceled_by;
 	char *guarded;		   /* why the guard of free space ended it, or NULL */
 	struct text_list writable; /* host paths that it may write to */
 	char plan_digest[65];
+	double wall_seconds;	/* of a recovery: its wall limit, negative for none */
 	msgpack_sbuffer facts;	/* trial_facts, until they are in the ledger */
 	msgpack_sbuffer record; /* outcome_record, likewise */
 	int outcome;
@@ -76,6 +101,13 @@ struct trial_work {
 void sched_add(Queue *queue, struct trial *trial);
 void sched_remove(Queue *queue, struct trial *trial);
 void sched_kick(Queue *queue);
+/*
+ * Whether a slot is free and nobody's turn comes before that of a Trial that is about to be
+ * accepted. Then, if its repository is free too, it can be claimed before it is listed. -ENOMEM:
+ * it is not, and has its turn once it is listed.
+ */
+bool sched_is_free(Queue *queue);
+int sched_claim_new(struct trial *trial);
 /* No claims for a while; reason is a constant: what is waited for. */
 #define SCHED_STORAGE "the state folder to be writable again"
 void sched_pause(Queue *queue, const char *reason);
@@ -86,22 +118,44 @@ int pause_load(Queue *queue);
 /* Nothing holds a slot any more, or a pause was set or taken back: those who wait for it look. */
 void queue_settled(Queue *queue);
 
-/* submit.c: at start, sees to it that no id is given whose folder is there. */
-void submit_reserve_ids(Queue *queue);
+/* hold.c: tells those who watch when what holds the queue has changed. */
+void hold_look(Queue *queue);
 
 /* start.c: plans a Trial and launches it. 0, FAULT with fault filled, -errno. */
+/* Plans it now, for start_launch, which tells what came of it. */
+void start_prepare(struct trial *trial, const struct blob *spec);
 int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,
 		 const struct launch_watch *watch, struct fault *ret_fault);
 /* start.c: lets go of what only a start needs. */
 void start_done(struct trial_work *work);
 
-/* trial.c */
+/* entry.c */
 struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,
 			enum state state);
-void trial_start(struct trial *trial);
+/* The same in two steps; until it is listed, nobody can find it. */
+struct trial *trial_make(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,
+			 enum state state);
+void trial_list(struct trial *trial);
+int trial_work_new(struct trial *trial);
+void trial_work_free(struct trial *trial);
+void trial_release_slot(struct trial *trial);
+/* It is over, or the queue is: frees. */
+void trial_forget(struct trial *trial);
+
+/* trial.c */
+/* Its look is over: row is the Trial as it is now. Or it could not be read: -errno. */
+void trial_go_on(struct trial *trial, const struct ledger_row *row);
+void trial_give_up(struct trial *trial, int error);
+/* One that was never listed, and will not be. It may have been claimed. */
+void trial_refuse(struct trial *trial);
+/* It holds a slot. -ENOMEM: it no longer does, and is back in its turn. */
+int trial_start(struct trial *trial);
 void trial_recover(struct trial *trial, const struct ledger_row *row);
 void trial_cancel(struct trial *trial, double grace_seconds, const char *by);
 void trial_leave(struct trial *trial);
+/* Of under_way: one more; one less, the last act of who calls it. */
+void queue_call_begun(Queue *queue);
+void queue_call_ended(Queue *queue);
 /* call: of the change, just answered. */
 void queue_notify(Queue *queue, const struct ledger_call *call, int before);
 void queue_check_stopped(Queue *queue);

@@ -63,13 +63,18 @@ void repository_put(Queue *queue, struct repository *repository)
 	free(repository);
 }
 
+bool repository_is_free(const struct repository *repository, bool shares)
+{
+	return !repository || shares || repository->writers == 0;
+}
+
 bool repository_take(struct trial *trial)
 {
 	struct repository *repository = trial->repository;
 
 	if (!repository || trial->writing)
 		return true;
-	if (repository->writers > 0 && !trial->shares) {
+	if (!repository_is_free(repository, trial->shares)) {
 		trial->in_repository = true;
 		RB_INSERT(trials_by_turn, &repository->waiting, trial);
 		return false;
@@ -89,10 +94,23 @@ void repository_take_again(struct trial *trial)
 	trial->writing = true;
 }
 
+void repository_call(struct repository *repository)
+{
+	struct trial *next;
+
+	if (!repository || repository->writers > 0)
+		return;
+	next = RB_MIN(trials_by_turn, &repository->waiting);
+	if (!next)
+		return;
+	next->in_repository = false;
+	RB_REMOVE(trials_by_turn, &repository->waiting, next);
+	sched_add(next->queue, next);
+}
+
 void repository_release(struct trial *trial)
 {
 	struct repository *repository = trial->repository;
-	struct trial *next;
 
 	if (!repository)
 		return;
@@ -103,14 +121,8 @@ void repository_release(struct trial *trial)
 	if (!trial->writing)
 		return;
 	trial->writing = false;
-	if (--repository->writers > 0)
-		return;
-	next = RB_MIN(trials_by_turn, &repository->waiting);
-	if (!next)
-		return;
-	next->in_repository = false;
-	RB_REMOVE(trials_by_turn, &repository->waiting, next);
-	sched_add(next->queue, next);
+	repository->writers--;
+	repository_call(repository);
 }
 
 size_t repository_position(const struct trial *trial, size_t most)

@@ -19,12 +19,16 @@ struct repository *repository_get(Queue *queue, const struct launch_request *req
 /* Drops the reference; frees with the last. NULL is fine. */
 void repository_put(Queue *queue, struct repository *repository);
 
+/* Whether a Trial would have it at once; NULL is fine. */
+bool repository_is_free(const struct repository *repository, bool shares);
 /* The Trial's turn has come: true when it has what it needs; else it waits with the repository. */
 bool repository_take(struct trial *trial);
 /* A Trial that runs already, found at start: it has it, whoever else does. */
 void repository_take_again(struct trial *trial);
 /* It has what it took no longer, or waits no longer. */
 void repository_release(struct trial *trial);
+/* If nobody writes to it, the first of those that wait for it gets its turn. NULL is fine. */
+void repository_call(struct repository *repository);
 /* Its place among those that wait for the same repository, 1 is next; 0: it does not wait. */
 size_t repository_position(const struct trial *trial, size_t most);
 /* "repository: Trial 12 writes to it", into buffer; NULL when it does not wait. */

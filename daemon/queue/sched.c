@@ -7,11 +7,14 @@
  */
 #include "queue/prune.h"
 #include "queue/repository.h"
+#include "queue/reserve.h"
 #include "queue/space.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <systemd/sd-id128.h>
+
+#include "base/descriptor_limit.h"
 
 static int trial_compare_id(const struct trial *a, const struct trial *b)
 {
@@ -52,6 +55,8 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	queue->trials_fd = options->trials_fd;
 	queue->trials_folder = strdup(options->trials_folder);
 	queue->boot_id = malloc(SD_ID128_STRING_MAX);
+	queue->hold.told = -1;
+	queue->descriptors = descriptor_limit();
 	RB_INIT(&queue->by_id);
 	RB_INIT(&queue->by_turn);
 	RB_INIT(&queue->repositories);
@@ -91,10 +96,7 @@ Queue *queue_free(Queue *queue)
 		return NULL;
 	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
 		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
-		sched_remove(queue, trial);
-		repository_put(queue, trial->repository);
-		RB_REMOVE(trials_by_id, &queue->by_id, trial);
-		free(trial);
+		trial_forget(trial);
 	}
 	uv_close((uv_handle_t *)&queue->retry, on_queue_closed);
 	uv_close((uv_handle_t *)&queue->space, on_queue_closed);
@@ -114,6 +116,8 @@ void sched_remove(Queue *queue, struct trial *trial)
 		return;
 	trial->in_turn = false;
 	RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
+	/* It may have been the one that was called to a free repository. */
+	repository_call(trial->repository);
 }
 
 /* Starting more would only make more that cannot be recorded, or that fails alike. */
@@ -125,9 +129,41 @@ void sched_pause(Queue *queue, const char *reason)
 	uv_timer_start(&queue->retry, on_retry, RETRY_MILLISECONDS, 0);
 }
 
-void sched_kick(Queue *queue)
+/* Those that MaxRunning allows, and for which there are descriptors. */
+static unsigned int sched_most(const Queue *queue)
 {
-	unsigned int most = queue->host->config->max_running;
+	return descriptor_limit_running(queue->descriptors, queue->host->config->max_running);
+}
+
+static bool sched_open(const Queue *queue)
+{
+	return !queue->stopping && !queue->paused_for && !queue->pause.text &&
+	       launcher_ready(queue->launcher) && queue->slots_used < sched_most(queue);
+}
+
+static void sched_take_slot(struct trial *trial)
+{
+	trial->slot = true;
+	trial->queue->slots_used++;
+	space_watch(trial->queue);
+}
+
+bool sched_is_free(Queue *queue)
+{
+	return sched_open(queue) && queue->accepting == 0 &&
+	       !RB_MIN(trials_by_turn, &queue->by_turn) &&
+	       !space_is_low(queue, NULL, queue->space_reason);
+}
+
+int sched_claim_new(struct trial *trial)
+{
+	repository_take(trial);
+	sched_take_slot(trial);
+	return trial_start(trial);
+}
+
+static void sched_claim(Queue *queue)
+{
 	struct trial *trial;
 
 	if (RB_MIN(trials_by_turn, &queue->by_turn) &&
@@ -135,8 +171,7 @@ void sched_kick(Queue *queue)
 		sched_pause(queue, queue->space_reason);
 		return;
 	}
-	while (!queue->stopping && !queue->paused_for && !queue->pause.reason &&
-	       launcher_ready(queue->launcher) && queue->slots_used < most) {
+	while (sched_open(queue)) {
 		trial = RB_MIN(trials_by_turn, &queue->by_turn);
 		if (!trial)
 			break;
@@ -145,11 +180,16 @@ void sched_kick(Queue *queue)
 		/* Before the slot: nothing waits while it holds one. */
 		if (!repository_take(trial))
 			continue;
-		trial->slot = true;
-		queue->slots_used++;
-		space_watch(queue);
-		trial_start(trial);
+		sched_take_slot(trial);
+		if (trial_start(trial) < 0)
+			sched_pause(queue, SCHED_STORAGE);
 	}
+}
+
+void sched_kick(Queue *queue)
+{
+	sched_claim(queue);
+	hold_look(queue);
 }
 
 void queue_kick(Queue *queue)
@@ -194,9 +234,13 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 			    char buffer[QUEUE_REASON_BYTES])
 {
-	if (queue->pause.reason && (trial->in_repository || trial->in_turn)) {
-		snprintf(buffer, QUEUE_REASON_BYTES, "the queue is paused%s%s",
-			 *queue->pause.reason ? ": " : "", queue->pause.reason);
+	const char *paused = queue_paused_reason(queue);
+
+	if (trial->stuck)
+		return "stuck: a process that the kernel does not let end";
+	if (paused && (trial->in_repository || trial->in_turn)) {
+		snprintf(buffer, QUEUE_REASON_BYTES, "the queue is paused%s%s", *paused ? ": " : "",
+			 paused);
 		return buffer;
 	}
 	if (trial->in_repository)
@@ -211,6 +255,12 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 		return "the sandbox to be tried once";
 	if (launcher_unavailable(queue->launcher))
 		return "the sandbox to be mended: trialctl doctor";
+	if (sched_most(queue) < queue->host->config->max_running) {
+		snprintf(buffer, QUEUE_REASON_BYTES,
+			 "a free slot: the limit on open files allows %u at once",
+			 sched_most(queue));
+		return buffer;
+	}
 	return "a free slot";
 }
 
@@ -274,7 +324,7 @@ void queue_stop(Queue *queue, bool leave, void (*stopped)(void *context), void *
 	queue->context = context;
 	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
 		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
-		if (trial->slot && leave)
+		if (leave)
 			trial_leave(trial);
 	}
 	queue_check_stopped(queue);
@@ -286,10 +336,22 @@ void queue_check_stopped(Queue *queue)
 
 	if (queue->slots_used == 0 && !queue->stopping)
 		queue_settled(queue);
-	if (!queue->stopping || queue->slots_used > 0 || queue->prune || !stopped)
+	if (!queue->stopping || queue->slots_used > 0 || queue->under_way > 0 || queue->prune ||
+	    !stopped)
 		return;
 	queue->stopped = NULL;
 	stopped(queue->context);
+}
+
+void queue_call_begun(Queue *queue)
+{
+	queue->under_way++;
+}
+
+void queue_call_ended(Queue *queue)
+{
+	if (--queue->under_way == 0 && queue->stopping)
+		queue_check_stopped(queue);
 }
 
 /* Which repository it writes to, from the launch as the ledger has it. */
@@ -326,9 +388,7 @@ static int load_one(const struct ledger_row *row, void *context)
 		sched_add(queue, trial);
 		return 0;
 	}
-	trial->slot = true;
-	queue->slots_used++;
-	space_watch(queue);
+	sched_take_slot(trial);
 	repository_take_again(trial);
 	trial_recover(trial, row);
 	return 0;
@@ -339,7 +399,7 @@ int queue_load(Queue *queue)
 	bool pruned = false;
 	int r;
 
-	submit_reserve_ids(queue);
+	reserve_keep(queue->trials_fd);
 	r = pause_load(queue);
 	if (r == 0)
 		r = ledger_any_pruned(queue->ledger, &pruned);

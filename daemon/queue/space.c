@@ -14,9 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #include "base/log.h"
+#include "base/space.h"
 #include "proto/quantity.h"
 
 #define LOOK_MILLISECONDS 2000
@@ -40,27 +40,21 @@ struct space_look {
 	size_t count;
 };
 
-static uint64_t free_bytes(const char *path, int fd)
-{
-	struct statvfs st;
-
-	if ((path ? statvfs(path, &st) : fstatvfs(fd, &st)) < 0)
-		return UINT64_MAX;
-	return (uint64_t)st.f_bavail * st.f_frsize;
-}
-
 bool space_is_low(const Queue *queue, const char *path, char reason[QUEUE_REASON_BYTES])
 {
-	uint64_t least = queue->host->config->min_free;
-	uint64_t bytes = least ? free_bytes(path, queue->trials_fd) : 0;
-	char there[32], wanted[32];
+	const struct plan_host *host = queue->host;
 
-	if (!least || bytes >= least)
+	return space_is_below(host->config->min_free, path ? -1 : queue->trials_fd,
+			      path ? path : host->state_folder, reason, QUEUE_REASON_BYTES);
+}
+
+bool queue_is_short(const Queue *queue, char reason[QUEUE_REASON_BYTES])
+{
+	char short_of[QUEUE_REASON_BYTES];
+
+	if (!space_is_low(queue, NULL, short_of))
 		return false;
-	snprintf(reason, QUEUE_REASON_BYTES, "free space: %s where %s is, MinFree is %s",
-		 quantity_format_size(bytes, there, sizeof(there)),
-		 path ? path : queue->trials_folder,
-		 quantity_format_size(least, wanted, sizeof(wanted)));
+	snprintf(reason, QUEUE_REASON_BYTES, "too little %.240s", short_of);
 	return true;
 }
 
@@ -112,7 +106,7 @@ static void look_work(uv_work_t *work)
 
 static void look_free(struct space_look *look)
 {
-	for (size_t i = 0; i < look->count; i++) {
+	for (size_t i = 0; look->trials && i < look->count; i++) {
 		for (size_t j = 0; j < look->trials[i].count; j++)
 			free(look->trials[i].places[j]);
 		free(look->trials[i].places);
@@ -198,7 +192,7 @@ static bool space_is_short(Queue *queue, char where[QUEUE_REASON_BYTES])
 	uint64_t least = queue->host->config->min_free / 2;
 	struct trial *trial;
 
-	if (space_is_low(queue, NULL, where) && free_bytes(NULL, queue->trials_fd) < least)
+	if (space_is_low(queue, NULL, where) && space_free(queue->trials_fd, NULL) < least)
 		return true;
 	for (trial = queue_first(queue); trial; trial = queue_next(trial)) {
 		if (!trial->slot || !trial->work)
@@ -206,7 +200,7 @@ static bool space_is_short(Queue *queue, char where[QUEUE_REASON_BYTES])
 		for (size_t i = 0; i < trial->work->writable.count; i++) {
 			const char *path = trial->work->writable.items[i];
 
-			if (space_is_low(queue, path, where) && free_bytes(path, -1) < least)
+			if (space_is_low(queue, path, where) && space_free(-1, path) < least)
 				return true;
 		}
 	}

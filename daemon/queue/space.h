@@ -9,7 +9,7 @@
  * has written most since its start is ended, so that there is room before there is none.
  */
 
-/* Whether too little is free where `path` is; says so in reason. path NULL: the state folder. */
+/* Whether less than MinFree is left where `path` is; says so in reason. path NULL: the state folder. */
 bool space_is_low(const Queue *queue, const char *path, char reason[QUEUE_REASON_BYTES]);
 
 /* The guard looks every few seconds while anything holds a slot, and not at all otherwise. */

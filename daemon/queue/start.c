@@ -6,13 +6,16 @@
  */
 #include "queue/start.h"
 
-#include "queue/queue.h"
+#include "queue/launch_file.h"
+#include "queue/look.h"
+#include "queue/prompt.h"
 
 #include <stdio.h>
 #include <string.h>
 
 void start_done(struct trial_work *work)
 {
+	fault_done(&work->plan_fault);
 	work->plan = plan_free(work->plan);
 	text_list_done(&work->arguments);
 }
@@ -40,7 +43,33 @@ static int writable_keep(struct trial_work *work)
 	return 0;
 }
 
-static int facts_keep(struct trial_work *work)
+/* Whose session it is, as it was found. */
+static struct trial_harness harness_facts(const struct launch_request *launch,
+					  const struct session_plan *session)
+{
+	const struct harness *harness = session->harness;
+	const struct program *program = &session->program;
+
+	return (struct trial_harness){
+		.has = {.name = true},
+		.name = harness->name,
+		.product = harness->program.product,
+		.model = launch->model,
+		.effort = launch->effort,
+		.resume = launch->resume,
+		.executable = program->file.canonical,
+		.version = program->version,
+		.sha256 = session->digest,
+		.release = program->release.canonical,
+		.interpreter = program->interpreter.canonical,
+		.login = harness_login_kind_name(session->login->kind),
+		.prompt = session->session.has_prompt ? harness_prompt_name(session->session.prompt)
+						      : NULL,
+		.file = harness->path,
+	};
+}
+
+static int facts_keep(struct trial_work *work, const struct trial_harness *harness)
 {
 	const struct plan *plan = work->plan;
 	struct trial_facts facts = {
@@ -48,12 +77,16 @@ static int facts_keep(struct trial_work *work)
 			.network = true,
 			.notes = plan->notes.count > 0,
 			.plan = true,
-			.writable = work->writable.count > 0},
+			.writable = work->writable.count > 0,
+			.wall_seconds = plan->limits.has.wall_seconds,
+			.harness = harness->name != NULL},
+		.harness = *harness,
 		.repository = plan->repository,
 		.network = plan->network,
 		.notes = plan->notes,
 		.plan = work->arguments,
 		.writable = work->writable,
+		.wall_seconds = plan->limits.wall_seconds,
 	};
 
 	msgpack_sbuffer_destroy(&work->facts);
@@ -75,7 +108,10 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 			.output = true,
 			.limits = true,
 			.asked = plan->asked.count > 0,
-			.unchecked = true},
+			.unchecked = true,
+			.stop_signal = plan->stop_signal != 0,
+			.repository = plan->repository_folder > 0,
+			.git_folder = plan->git_folder > 0},
 		.sandbox = *arguments,
 		.descriptors = plan->descriptor_count,
 		.command = plan->command,
@@ -88,33 +124,80 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 		.limits = plan->limits,
 		.asked = plan->asked,
 		.unchecked = !require_limits,
+		.stop_signal = (uint64_t)plan->stop_signal,
+		.repository = plan->repository_folder,
+		.git_folder = plan->git_folder,
+		.pinned = plan->pinned,
 	};
 }
 
-static int start_plan(struct trial *trial, const struct ledger_row *row, struct fault *ret_fault)
+/* -EINPROGRESS: its program is being looked at, and it is to be planned again. */
+static int start_session(struct trial *trial, const struct launch_request *launch,
+			 struct trial_harness *ret_harness, struct session_plan *session,
+			 struct fault *ret_fault)
 {
+	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
 	const struct plan_host *host = trial->queue->host;
-	struct trial_work *work = trial->work;
-	struct launch_request request;
-	struct message *message;
-	struct decode_error error;
 	int r;
 
-	r = message_parse(&message, row->spec.data, row->spec.size);
-	if (r < 0)
-		return r;
-	r = message_decode(message, message_root(message), &launch_request_type,
-			   UNKNOWN_KEYS_REFUSED, &request, &error);
+	r = kept_prompt_open(&kept, trial->queue->trials_fd, trial->id);
 	if (r == 0)
-		r = plan_make(&work->plan, host, &request, ret_fault);
-	message_free(message);
+		r = session_plan_make(session, host, launch, &kept.prompt, ret_fault);
+	if (r == -EINPROGRESS) {
+		r = look_begin(trial, session, ret_fault);
+		return r == 0 ? -EINPROGRESS : r;
+	}
+	if (r == 0)
+		*ret_harness = harness_facts(launch, session);
+	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;
+}
+
+static int start_request(struct trial *trial, const struct launch_request *launch,
+			 struct fault *ret_fault)
+{
+	_cleanup_(session_plan_done) struct session_plan session = {.program = PROGRAM_INIT};
+	const struct plan_host *host = trial->queue->host;
+	struct trial_work *work = trial->work;
+	struct trial_harness harness = {0};
+	int r;
+
+	if (launch->harness)
+		r = start_session(trial, launch, &harness, &session, ret_fault);
+	else
+		r = plan_make(&work->plan, host, launch, ret_fault);
 	if (r == 0)
 		r = plan_bwrap_arguments(work->plan, host, &work->arguments);
 	if (r == 0)
 		r = plan_digest(work->plan, &work->arguments, work->plan_digest);
 	if (r == 0)
 		r = writable_keep(work);
-	return r ? r : facts_keep(work);
+	return r ? r : facts_keep(work, &harness);
+}
+
+static int start_plan(struct trial *trial, const struct blob *spec, struct fault *ret_fault)
+{
+	struct launch_request request;
+	struct message *message;
+	struct decode_error error;
+	int r;
+
+	r = message_parse(&message, spec->data, spec->size);
+	if (r < 0)
+		return r;
+	r = message_decode(message, message_root(message), &launch_request_type,
+			   UNKNOWN_KEYS_REFUSED, &request, &error);
+	if (r == 0)
+		r = start_request(trial, &request, ret_fault);
+	message_free(message);
+	return r;
+}
+
+void start_prepare(struct trial *trial, const struct blob *spec)
+{
+	struct trial_work *work = trial->work;
+
+	work->planned = true;
+	work->plan_result = start_plan(trial, spec, &work->plan_fault);
 }
 
 int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,
@@ -122,12 +205,30 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 {
 	struct trial_work *work = trial->work;
 	struct launch_order order = {.id = row->id, .uuid = row->uuid, .unit = unit};
-	int r = start_plan(trial, row, ret_fault);
+	bool fits;
+	int r;
 
+	if (!work->planned)
+		start_prepare(trial, &row->spec);
+	r = work->plan_result;
+	if (r == FAULT)
+		fault_move(ret_fault, &work->plan_fault);
 	if (r)
 		return r;
+	fits = launch_file_fits(trial->queue->trials_fd, row->id);
 	order.plan = start_keeper_plan(work->plan, &work->arguments,
 				       trial->queue->host->config->require_limits);
 	order.descriptors = work->plan->descriptors;
-	return launch_new(&work->launch, trial->queue->launcher, &order, watch, trial);
+	order.no_prompt = work->plan->prompt_elsewhere;
+	order.spare = steal(&work->spare);
+	r = launch_new(&work->launch, trial->queue->launcher, &order, watch, trial);
+	/*
+	 * While its keeper is at work. Without this file the Trial runs all the same; it is only less
+	 * well known without its ledger.
+	 */
+	if (r == 0 && fits)
+		launch_file_write(trial->queue->trials_fd, row, work->plan_digest,
+				  (struct blob){.data = (const uint8_t *)work->facts.data,
+						.size = work->facts.size});
+	return r;
 }

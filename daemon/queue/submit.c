@@ -7,17 +7,19 @@
  * anyway. It is written to the Trial's folder and synced before the commit, so that an accepted
  * Trial has it; the id is drawn before the commit for that reason. A crash in between leaves a folder
  * without a Trial. Nothing at start can tell it from one whose ledger was lost or put back to an
- * older state, so it is left alone, and no id is ever given that a folder already bears.
+ * older state, so it is left alone, and no id is ever given that a folder already bears
+ * (ledger/opening.c).
  *
  * The key compares bodies: the launch as it will be stored, and the SHA-256 of the prompt's bytes,
  * wherever they came from.
  */
 #include "base/fault_point.h"
 #include "base/now.h"
+#include "base/space.h"
+#include "queue/prompt.h"
 #include "queue/repository.h"
 #include "queue/space.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
@@ -35,13 +37,16 @@ struct submit {
 	int64_t priority;
 	char *key;
 	struct repository *repository;
+	struct trial *trial; /* that has a slot already */
 	bool shares;
+	bool waits;		 /* counted as accepting */
 	struct pair_list labels; /* point into spec_message */
 	struct message *spec_message;
 	msgpack_sbuffer spec;
 	char *prompt; /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
+	int prompt_fd;	   /* that the client sent, or -1 */
 	int prompt_result; /* 0, FAULT or -errno, from the thread */
 	bool has_prompt;
 	bool folder_made;
@@ -51,14 +56,18 @@ struct submit {
 
 static void submit_free(struct submit *submit)
 {
+	Queue *queue = submit->queue;
+
 	free(submit->key);
-	repository_put(submit->queue, submit->repository);
+	repository_put(queue, submit->repository);
 	free(submit->prompt);
 	free(submit->prompt_file);
+	fd_close(submit->prompt_fd);
 	message_free(submit->spec_message);
 	msgpack_sbuffer_destroy(&submit->spec);
 	fault_done(&submit->fault);
 	free(submit);
+	queue_call_ended(queue);
 }
 
 /* What was made for a Trial that did not come to be: two names, in a folder we made. */
@@ -80,30 +89,16 @@ static void submit_undo_folder(struct submit *submit)
 		prompt_folder_remove(submit->queue, submit->id);
 }
 
-void submit_reserve_ids(Queue *queue)
+static struct trial *submit_make_trial(struct submit *submit)
 {
-	int fd = openat(queue->trials_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *trials = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	uint64_t most = 0;
+	struct trial *trial = trial_make(submit->queue, submit->id, submit->uuid, submit->priority,
+					 STATE_queued);
 
-	if (!trials) {
-		fd_close(fd);
-		return;
+	if (trial) {
+		trial->repository = steal(&submit->repository);
+		trial->shares = submit->shares;
 	}
-	while ((entry = readdir(trials))) {
-		unsigned long long id;
-		char *end;
-
-		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
-			continue;
-		errno = 0;
-		id = strtoull(entry->d_name, &end, 10);
-		if (errno == 0 && *end == '\0' && id < INT64_MAX && id > most)
-			most = id;
-	}
-	closedir(trials);
-	ledger_reserve_ids(queue->ledger, most);
+	return trial;
 }
 
 static void submit_refuse(struct submit *submit)
@@ -115,30 +110,43 @@ static void submit_refuse(struct submit *submit)
 	submit_free(submit);
 }
 
+/* It is in the ledger: now others may see it. */
+static bool submit_list(struct submit *submit)
+{
+	struct trial *trial = steal(&submit->trial);
+
+	if (!trial)
+		trial = submit_make_trial(submit);
+	if (!trial) {
+		fault_errno(&submit->fault, ENOMEM, "launch");
+		return false;
+	}
+	trial_list(trial);
+	if (!trial->slot)
+		sched_add(submit->queue, trial);
+	return true;
+}
+
 static void on_inserted(struct ledger_call *call)
 {
 	struct submit *submit = container_of(call, struct submit, call);
 	struct submit_result result = {.row = call->row};
 	Queue *queue = submit->queue;
-	struct trial *trial;
 
+	queue->accepting -= submit->waits;
+	if (call->result != 0 && submit->trial)
+		trial_refuse(steal(&submit->trial));
 	switch (call->result) {
 	case 0:
 		/* The prompt's folder is the Trial's now, whatever becomes of it. */
-		trial = trial_new(queue, submit->id, submit->uuid, submit->priority, STATE_queued);
-		if (!trial) {
-			fault_errno(&submit->fault, ENOMEM, "launch");
+		if (!submit_list(submit))
 			break;
-		}
-		trial->repository = steal(&submit->repository);
-		trial->shares = submit->shares;
-		sched_add(queue, trial);
 		FAULT_POINT(accept_committed);
 		submit->done(submit->context, &result);
 		FAULT_POINT(accept_replied);
 		queue_notify(queue, call, -1);
-		submit_free(submit);
 		sched_kick(queue);
+		submit_free(submit);
 		return;
 	case -EEXIST:
 		submit_undo_folder(submit);
@@ -153,13 +161,32 @@ static void on_inserted(struct ledger_call *call)
 		fault_hint(&submit->fault, "use another key, or trialctl show %llu",
 			   (unsigned long long)call->row->id);
 		break;
+	case -ENOLINK:
+	case -EUCLEAN:
+		ledger_fault(queue->ledger, call->result, &submit->fault);
+		break;
 	default:
 		fault_set(&submit->fault, ERROR_unavailable,
 			  "the ledger could not be written: %s; nothing was recorded",
 			  strerror(-call->result));
+		if (call->result == -ENOSPC)
+			fault_hint(&submit->fault, SPACE_FULL_HINT);
 		break;
 	}
 	submit_refuse(submit);
+}
+
+/*
+ * Where a slot is free, the Trial is queued and started in one commit. Its claim is the call that
+ * follows its insertion, and is answered after it; it finds no such Trial if that was refused.
+ */
+static bool submit_may_claim(struct submit *submit)
+{
+	if (!sched_is_free(submit->queue) ||
+	    !repository_is_free(submit->repository, submit->shares))
+		return false;
+	submit->trial = submit_make_trial(submit);
+	return submit->trial != NULL;
 }
 
 static void submit_insert(struct submit *submit)
@@ -185,7 +212,13 @@ static void submit_insert(struct submit *submit)
 	trial.uuid = sd_id128_to_uuid_string(submit->uuid, uuid);
 	trial.submitted_at = now_microseconds();
 	submit->call.done = on_inserted;
+	trial.patient = submit_may_claim(submit);
+	submit->waits = !submit->trial;
+	submit->queue->accepting += submit->waits;
 	ledger_insert(submit->queue->ledger, &submit->call, &trial);
+	/* While that is written, it is planned. */
+	if (submit->trial && sched_claim_new(submit->trial) == 0)
+		start_prepare(submit->trial, &trial.spec);
 }
 
 /* The prompt, on a thread of the pool: it syncs, and a path may lead anywhere. */
@@ -205,48 +238,72 @@ static int write_whole(int fd, const char *data, size_t size)
 	return 0;
 }
 
-/* A regular file only, opened without waiting for whatever else it may be. */
+/* "prompt_file: /path", "prompt_descriptor": how a refusal names where the prompt comes from. */
+#define PROMPT_NAME "%s%s%s"
+#define PROMPT_NAME_OF(submit)                                                                     \
+	(submit)->prompt_file ? "prompt_file" : "prompt_descriptor",                               \
+		(submit)->prompt_file ? ": " : "",                                                 \
+		(submit)->prompt_file ? (submit)->prompt_file : ""
+
+/* A path is opened without waiting for whatever else than a file it may lead to. */
 static int prompt_open(struct submit *submit, int *ret_fd)
 {
-	_cleanup_close_ int fd = open(submit->prompt_file,
-				      O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	int flags;
 
-	if (fd < 0)
+	if (!submit->prompt_file) {
+		*ret_fd = fd_steal(&submit->prompt_fd);
+		flags = fcntl(*ret_fd, F_GETFL);
+		if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH))
+			return fault_set(&submit->fault, ERROR_invalid,
+					 "prompt_descriptor: not open for reading");
+		return 0;
+	}
+	*ret_fd = open(submit->prompt_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (*ret_fd < 0)
 		return fault_set(&submit->fault, ERROR_invalid, "prompt_file: %s: %s",
 				 submit->prompt_file, strerror(errno));
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return fault_set(&submit->fault, ERROR_invalid,
-				 "prompt_file: %s: not a regular file", submit->prompt_file);
-	if (st.st_size > (off_t)PROMPT_FILE_BYTES_MAX)
-		return fault_set(&submit->fault, ERROR_invalid,
-				 "prompt_file: %s: %lld bytes; at most %u are allowed",
-				 submit->prompt_file, (long long)st.st_size, PROMPT_FILE_BYTES_MAX);
-	*ret_fd = fd_steal(&fd);
 	return 0;
 }
 
+static int prompt_check(struct submit *submit, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return fault_set(&submit->fault, ERROR_invalid, PROMPT_NAME ": not a regular file",
+				 PROMPT_NAME_OF(submit));
+	if (st.st_size > (off_t)PROMPT_FILE_BYTES_MAX)
+		return fault_set(&submit->fault, ERROR_invalid,
+				 PROMPT_NAME ": %lld bytes; at most %u are allowed",
+				 PROMPT_NAME_OF(submit), (long long)st.st_size,
+				 PROMPT_FILE_BYTES_MAX);
+	return 0;
+}
+
+/* From the start, wherever the client has its offset, which stays where it is. */
 static int prompt_copy(struct submit *submit, int from, int to, struct sha256_ctx *sha)
 {
 	char buffer[65536];
-	size_t total = 0;
+	off_t total = 0;
 
 	for (;;) {
-		ssize_t n = read(from, buffer, sizeof(buffer));
+		ssize_t n = pread(from, buffer, sizeof(buffer), total);
 		int r;
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return -errno;
+			return fault_set(&submit->fault, ERROR_invalid,
+					 PROMPT_NAME ": cannot be read: %s", PROMPT_NAME_OF(submit),
+					 strerror(errno));
 		if (n == 0)
 			return 0;
-		total += (size_t)n;
-		if (total > PROMPT_FILE_BYTES_MAX)
+		total += n;
+		if (total > (off_t)PROMPT_FILE_BYTES_MAX)
 			return fault_set(&submit->fault, ERROR_invalid,
-					 "prompt_file: %s: grew over %u bytes", submit->prompt_file,
+					 PROMPT_NAME ": grew over %u bytes", PROMPT_NAME_OF(submit),
 					 PROMPT_FILE_BYTES_MAX);
 		sha256_update(sha, (size_t)n, (const uint8_t *)buffer);
 		r = write_whole(to, buffer, (size_t)n);
@@ -261,8 +318,10 @@ static int prompt_keep(struct submit *submit)
 	struct sha256_ctx sha;
 	int r;
 
-	if (submit->prompt_file) {
+	if (!submit->prompt) {
 		r = prompt_open(submit, &from);
+		if (r == 0)
+			r = prompt_check(submit, from);
 		if (r)
 			return r;
 	}
@@ -295,15 +354,38 @@ static void prompt_work(uv_work_t *work)
 	submit->prompt_result = prompt_keep(submit);
 }
 
+/* Now that its size and bytes are known: whether a Harness has a way to take it. */
+static int prompt_fits(struct submit *submit)
+{
+	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
+	Queue *queue = submit->queue;
+	struct launch_request launch;
+	struct decode_error error;
+	int r;
+
+	r = message_decode(submit->spec_message, message_root(submit->spec_message),
+			   &launch_request_type, UNKNOWN_KEYS_REFUSED, &launch, &error);
+	if (r == 0 && !launch.harness)
+		return 0;
+	if (r == 0)
+		r = kept_prompt_open(&kept, queue->trials_fd, submit->id);
+	if (r == 0)
+		r = session_plan_check(queue->host, &launch, &kept.prompt, &submit->fault);
+	return r < 0 ? fault_errno(&submit->fault, r, "prompt") : r;
+}
+
 static void on_prompt_kept(uv_work_t *work, int status)
 {
 	struct submit *submit = container_of(work, struct submit, work);
 	int r = status < 0 ? status : submit->prompt_result;
 
-	if (r < 0)
+	/* A folder that is gone is gone with the ledger, which is what there is to tell. */
+	if (r < 0 && ledger_fault(submit->queue->ledger, 0, &submit->fault) == 0)
 		fault_set(&submit->fault, ERROR_unavailable,
 			  "the prompt could not be kept: %s; nothing was recorded", strerror(-r));
 	FAULT_POINT(accept_prompt);
+	if (r == 0)
+		r = prompt_fits(submit);
 	if (r)
 		submit_refuse(submit);
 	else
@@ -323,8 +405,10 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	spec.has.prompt = false;
 	spec.prompt_file = NULL;
 	spec.has.prompt_file = false;
+	spec.has.prompt_descriptor = false;
 	submit->priority = request->priority;
-	submit->has_prompt = request->has.prompt || request->has.prompt_file;
+	submit->has_prompt = request->has.prompt || request->has.prompt_file ||
+			     submit->prompt_fd >= 0;
 	r = view_encode(&submit->spec, &launch_request_type, &spec);
 	if (r == 0)
 		r = message_parse(&submit->spec_message, submit->spec.data, submit->spec.size);
@@ -367,29 +451,31 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	if (request->has.key && !request->key[0])
 		return fault_set(&submit->fault, ERROR_invalid,
 				 "key: may not be empty; leave it out to do without one");
-	if (request->has.prompt && request->has.prompt_file)
+	if (request->has.prompt + request->has.prompt_file + request->prompt_descriptor > 1)
 		return fault_set(&submit->fault, ERROR_invalid,
-				 "prompt: give prompt or prompt_file, not both");
+				 "prompt: give one of prompt, prompt_file and prompt_descriptor");
 	if (space_is_low(queue, NULL, reason) ||
 	    (request->repository && space_is_low(queue, request->repository, reason)))
-		return fault_set(&submit->fault, ERROR_unavailable,
-				 "too little %s; nothing was recorded", reason),
-		       fault_hint(&submit->fault, "make room, or set MinFree= in trialsd.conf");
+		return fault_set(&submit->fault, ERROR_unavailable, "too little %s", reason),
+		       fault_hint(&submit->fault, SPACE_HINT);
 	return plan_check(queue->host, request, NULL, &submit->fault);
 }
 
-void queue_submit(Queue *queue, const struct launch_request *request, submit_done done,
-		  void *context)
+void queue_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
+		  submit_done done, void *context)
 {
 	struct submit_result failed = {.result = -ENOMEM};
 	struct submit *submit = calloc(1, sizeof(*submit));
 	int r;
 
 	if (!submit) {
+		fd_close(prompt_fd);
 		done(context, &failed);
 		return;
 	}
+	submit->prompt_fd = prompt_fd;
 	submit->queue = queue;
+	queue_call_begun(queue);
 	submit->done = done;
 	submit->context = context;
 	submit->fault = FAULT_INIT;

@@ -15,6 +15,7 @@
  * ledger has unended is recovered: its keeper, if it still holds the Trial's folder, is found and
  * taken up; else its record, if there is one, is the end; else it was lost, or had not begun.
  */
+#include "queue/look.h"
 #include "queue/repository.h"
 
 #include <fcntl.h>
@@ -34,7 +35,8 @@
 /* Row: from; bits: where it may go. */
 static const unsigned int transitions[STATE_COUNT] = {
 	[STATE_queued] = TO(held) | TO(leasing) | TO(starting) | TO(ended),
-	[STATE_held] = TO(queued) | TO(ended),
+	/* In memory it is queued; a ledger may have it so. */
+	[STATE_held] = TO(queued) | TO(starting) | TO(ended),
 	[STATE_leasing] = TO(queued) | TO(starting) | TO(ended),
 	[STATE_starting] = TO(starting) | TO(queued) | TO(running) | TO(ending) | TO(ended),
 	[STATE_running] = TO(ending) | TO(ended),
@@ -53,6 +55,8 @@ struct transition {
 static void trial_claimed(struct trial *trial, const struct ledger_row *row);
 static void trial_over(struct trial *trial);
 static void trial_end(struct trial *trial);
+static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by,
+			   const char *message);
 static void trial_requeue(struct trial *trial);
 
 static unsigned int states_before(enum state to)
@@ -64,23 +68,6 @@ static unsigned int states_before(enum state to)
 			mask |= 1u << from;
 	/* A change to `running` that was lost leaves `starting` behind; both lead on. */
 	return mask;
-}
-
-struct trial *trial_new(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t priority,
-			enum state state)
-{
-	struct trial *trial = calloc(1, sizeof(*trial));
-
-	if (!trial)
-		return NULL;
-	trial->queue = queue;
-	trial->id = id;
-	trial->uuid = uuid;
-	trial->priority = priority;
-	trial->state = state;
-	RB_INSERT(trials_by_id, &queue->by_id, trial);
-	queue->trials++;
-	return trial;
 }
 
 void queue_notify(Queue *queue, const struct ledger_call *call, int before)
@@ -99,69 +86,15 @@ void queue_notify(Queue *queue, const struct ledger_call *call, int before)
 	}
 }
 
-/* Its work. */
-
-static int trial_work_new(struct trial *trial)
+/* Back to its place: nothing of it has been started. */
+static void trial_unclaim(struct trial *trial)
 {
-	struct trial_work *work = calloc(1, sizeof(*work));
-
-	if (!work)
-		return -ENOMEM;
-	work->trial = trial;
-	work->folder_fd = -1;
-	work->grace_seconds = -1;
-	work->outcome = -1;
-	uv_timer_init(trial->queue->loop, &work->timer);
-	work->timer.data = work;
-	trial->work = work;
-	return 0;
-}
-
-static void on_work_closed(uv_handle_t *handle)
-{
-	struct trial_work *work = handle->data;
-
-	fd_close(work->folder_fd);
-	free(work->canceled_by);
-	free(work->guarded);
-	text_list_done(&work->writable);
-	msgpack_sbuffer_destroy(&work->facts);
-	msgpack_sbuffer_destroy(&work->record);
-	free(work);
-}
-
-static void trial_work_free(struct trial *trial)
-{
-	struct trial_work *work = steal(&trial->work);
-
-	if (!work)
-		return;
-	if (work->launch)
-		launch_finish(steal(&work->launch));
-	start_done(work);
-	uv_close((uv_handle_t *)&work->timer, on_work_closed);
-}
-
-static void trial_release_slot(struct trial *trial)
-{
-	if (!trial->slot)
-		return;
-	trial->slot = false;
-	trial->queue->slots_used--;
-	repository_release(trial);
-}
-
-static void trial_forget(struct trial *trial)
-{
-	Queue *queue = trial->queue;
-
-	sched_remove(queue, trial);
+	trial->state = STATE_queued;
 	trial_release_slot(trial);
 	trial_work_free(trial);
-	repository_put(queue, trial->repository);
-	RB_REMOVE(trials_by_id, &queue->by_id, trial);
-	queue->trials--;
-	free(trial);
+	if (trial->listed)
+		sched_add(trial->queue, trial);
+	queue_check_stopped(trial->queue);
 }
 
 /* The one writer. */
@@ -175,11 +108,14 @@ static void on_change_retry(uv_timer_t *timer)
 
 static void transition_failed(struct transition *transition)
 {
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	struct trial *trial = transition->trial;
 
+	ledger_fault(trial->queue->ledger, transition->call.result, &fault);
 	log_write(LOG_LEVEL_ERROR, LOG_ID_LEDGER_FAILED, trial->id,
 		  "change from %s to %s not recorded: %s", state_name(transition->before),
-		  state_name(transition->to), strerror(-transition->call.result));
+		  state_name(transition->to),
+		  fault.message ? fault.message : strerror(-transition->call.result));
 	sched_pause(trial->queue, SCHED_STORAGE);
 	if (transition->to == STATE_ended) {
 		uv_timer_start(&trial->work->timer, on_change_retry, CHANGE_RETRY_MILLISECONDS, 0);
@@ -187,11 +123,7 @@ static void transition_failed(struct transition *transition)
 		   (transition->to == STATE_queued && trial->state == STATE_queued)) {
 		/* Nothing was started: it goes back to its place. The ledger may go on saying
 		 * `starting`, from which the next claim, with its own uuid, leads on. */
-		trial->state = STATE_queued;
-		trial_release_slot(trial);
-		trial_work_free(trial);
-		sched_add(trial->queue, trial);
-		queue_check_stopped(trial->queue);
+		trial_unclaim(trial);
 	}
 }
 
@@ -206,6 +138,8 @@ static bool transition_reached(struct trial *trial, const struct ledger_row *row
 		trial_claimed(trial, row);
 		return true;
 	case STATE_queued:
+		if (trial->state != STATE_queued)
+			return true; /* ended meanwhile */
 		trial_release_slot(trial);
 		trial_work_free(trial);
 		sched_add(queue, trial);
@@ -230,20 +164,35 @@ static void on_transition(struct ledger_call *call)
 	struct transition *transition = container_of(call, struct transition, call);
 	struct trial *trial = transition->trial;
 	Queue *queue = trial->queue;
+	enum state before;
 	bool there = true;
 
 	trial->changes--;
+	if (!trial->listed) {
+		/* Its launch was not accepted, or is not yet and then waits for its turn. */
+		trial_unclaim(trial);
+		if (trial->refused)
+			trial_forget(trial);
+		sched_kick(queue);
+		free(transition);
+		queue_call_ended(queue);
+		return;
+	}
 	if (call->result == -ESTALE && call->row && call->row->state == STATE_ended)
 		call->result = 0; /* ended already: an earlier try was durable after all */
 	if (call->result < 0) {
 		transition_failed(transition);
 	} else {
-		queue_notify(queue, call, transition->before);
+		/* Not transition->before: that change may have been lost. */
+		before = trial->recorded;
+		trial->recorded = transition->to;
+		queue_notify(queue, call, before);
 		there = transition_reached(trial, call->row);
 	}
-	if (there && queue->leaving && trial->slot)
+	if (there && queue->leaving)
 		trial_leave(trial);
 	free(transition);
+	queue_call_ended(queue);
 }
 
 static int trial_set_state(struct trial *trial, enum state to, const struct ledger_change *change)
@@ -266,6 +215,7 @@ static int trial_set_state(struct trial *trial, enum state to, const struct ledg
 	transition->call.done = on_transition;
 	trial->state = to;
 	trial->changes++;
+	queue_call_begun(trial->queue);
 	ledger_change(trial->queue->ledger, &transition->call, trial->id, states_before(to),
 		      change);
 	return 0;
@@ -292,6 +242,13 @@ static struct blob sbuffer_blob(const msgpack_sbuffer *buffer)
 	return (struct blob){.data = (const uint8_t *)buffer->data, .size = buffer->size};
 }
 
+/* For the launch that may come next. */
+static void trial_keep_spare(Queue *queue, bool soon)
+{
+	if (!queue->stopping)
+		launcher_keep_spare(queue->launcher, queue->host->config->spare_seconds, soon);
+}
+
 static void on_running(void *context, uint64_t started_at, uint64_t pid)
 {
 	struct trial *trial = context;
@@ -299,6 +256,7 @@ static void on_running(void *context, uint64_t started_at, uint64_t pid)
 
 	FAULT_POINT(launch_running);
 	(void)pid;
+	trial_keep_spare(trial->queue, false);
 	start_done(trial->work);
 	trial->work->started_at = started_at;
 	if (trial->state != STATE_starting)
@@ -306,6 +264,7 @@ static void on_running(void *context, uint64_t started_at, uint64_t pid)
 	change.started_at = started_at;
 	change.plan_digest = trial->work->plan_digest;
 	change.facts = sbuffer_blob(&trial->work->facts);
+	change.patient = true;
 	trial_set_state(trial, STATE_running, &change);
 }
 
@@ -314,8 +273,19 @@ static void on_ending(void *context)
 	struct trial *trial = context;
 	struct ledger_change change = LEDGER_CHANGE(STATE_ending);
 
+	change.patient = true;
 	if (trial->state == STATE_running)
 		trial_set_state(trial, STATE_ending, &change);
+}
+
+static void on_stuck(void *context)
+{
+	struct trial *trial = context;
+
+	trial->stuck = true;
+	log_write(LOG_LEVEL_WARNING, LOG_ID_TRIAL_STUCK, trial->id,
+		  "its end is overdue: the kernel does not let go of one of its processes; its "
+		  "slot and its leases are held until it does");
 }
 
 static void on_ended(void *context, const struct outcome_record *record)
@@ -346,14 +316,25 @@ static void on_ended(void *context, const struct outcome_record *record)
 	trial_end(trial);
 }
 
-/* Something that passes is used up: its turn comes again, after a while. */
+/*
+ * Something that passes is used up: its turn comes again, after a while. Or the keeper that waited
+ * for it was gone: it comes at once, and with a keeper of its own.
+ */
 static void on_not_started(void *context, int error)
 {
 	struct trial *trial = context;
 
-	log_write(LOG_LEVEL_WARNING, LOG_ID_LEDGER_FAILED, trial->id,
-		  "not started, and queued again: %s", strerror(-error));
-	sched_pause(trial->queue, "something this user has used up to come back");
+	if (trial->cancel) {
+		trial_end_with(trial, OUTCOME_canceled, ENDER_client,
+			       "canceled before it was started");
+		return;
+	}
+	trial->fresh = true;
+	if (error) {
+		log_write(LOG_LEVEL_WARNING, LOG_ID_LEDGER_FAILED, trial->id,
+			  "not started, and queued again: %s", strerror(-error));
+		sched_pause(trial->queue, "something this user has used up to come back");
+	}
 	trial_requeue(trial);
 }
 
@@ -361,6 +342,7 @@ static const struct launch_watch trial_launch_watch = {
 	.not_started = on_not_started,
 	.running = on_running,
 	.ending = on_ending,
+	.stuck = on_stuck,
 	.ended = on_ended,
 };
 
@@ -406,6 +388,7 @@ static void trial_over(struct trial *trial)
 	log_write(LOG_LEVEL_INFO, LOG_ID_TRIAL_ENDED, trial->id, "%s",
 		  outcome_name(trial->work->outcome) ?: "ended");
 	trial_forget(trial);
+	trial_keep_spare(queue, true);
 	queue_check_stopped(queue);
 	sched_kick(queue);
 }
@@ -414,28 +397,44 @@ static char *trial_unit(const struct trial *trial, char unit[TRIAL_UNIT_BYTES])
 {
 	char uuid[SD_ID128_UUID_STRING_MAX];
 
-	snprintf(unit, TRIAL_UNIT_BYTES, "trial-%s.scope",
-		 sd_id128_to_uuid_string(trial->uuid, uuid));
+	snprintf(unit, TRIAL_UNIT_BYTES, LAUNCH_UNIT, sd_id128_to_uuid_string(trial->uuid, uuid));
 	return unit;
 }
 
-void trial_start(struct trial *trial)
+/* The attempt is then the spare's, uuid and all. */
+static void trial_take_spare(struct trial *trial)
+{
+	Launch *spare = trial->fresh ? NULL : launcher_take_spare(trial->queue->launcher);
+
+	trial->work->spare = spare;
+	if (spare)
+		sd_id128_from_string(launch_uuid(spare), &trial->uuid);
+}
+
+int trial_start(struct trial *trial)
 {
 	struct ledger_change change = LEDGER_CHANGE(STATE_starting);
 	Queue *queue = trial->queue;
 	char unit[TRIAL_UNIT_BYTES], uuid[SD_ID128_UUID_STRING_MAX];
 
+	if (trial_work_new(trial) == 0)
+		trial_take_spare(trial);
 	change.backend = launcher_backend(queue->launcher);
 	change.boot_id = queue->boot_id;
 	change.uuid = sd_id128_to_uuid_string(trial->uuid, uuid);
 	if (change.backend == BACKEND_systemd)
 		change.unit = trial_unit(trial, unit);
-	if (trial_work_new(trial) < 0 || trial_set_state(trial, STATE_starting, &change) < 0) {
-		trial_work_free(trial);
-		trial_release_slot(trial);
-		sched_add(queue, trial);
-		sched_pause(queue, SCHED_STORAGE);
-	}
+	if (trial->work && trial_set_state(trial, STATE_starting, &change) == 0)
+		return 0;
+	trial_unclaim(trial);
+	return -ENOMEM;
+}
+
+void trial_refuse(struct trial *trial)
+{
+	trial->refused = true;
+	if (trial->changes == 0)
+		trial_forget(trial);
 }
 
 /* What stood in the way of a start is the Trial's outcome: void, with the fault's words. */
@@ -472,11 +471,27 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 		return;
 	}
 	r = start_launch(trial, row, trial_unit(trial, unit), &trial_launch_watch, &fault);
+	if (r == -EINPROGRESS) {
+		look_await(trial);
+		return;
+	}
 	if (r < 0)
 		fault_void(&fault, CAUSE_sandbox_unavailable, "it could not be started: %s",
 			   strerror(-r));
 	if (r)
 		trial_end_by_fault(trial, &fault);
+}
+
+void trial_go_on(struct trial *trial, const struct ledger_row *row)
+{
+	if (trial->state == STATE_starting && trial->work && !trial->work->launch)
+		trial_claimed(trial, row);
+}
+
+void trial_give_up(struct trial *trial, int error)
+{
+	if (trial->state == STATE_starting && trial->work && !trial->work->launch)
+		on_not_started(trial, error);
 }
 
 /* Ends that are ordered. */
@@ -499,6 +514,8 @@ void trial_cancel(struct trial *trial, double grace_seconds, const char *by)
 	case STATE_starting:
 		if (trial->work->launch)
 			launch_cancel(trial->work->launch, grace_seconds);
+		else if (trial->work->recovering)
+			trial->work->grace_seconds = grace_seconds; /* its keeper may be there */
 		else
 			trial_end_with(trial, OUTCOME_canceled, ENDER_client,
 				       "canceled before it was started");
@@ -510,6 +527,8 @@ void trial_cancel(struct trial *trial, double grace_seconds, const char *by)
 	case STATE_ending:
 		if (trial->work->launch)
 			launch_cancel(trial->work->launch, grace_seconds);
+		else
+			trial->work->grace_seconds = grace_seconds;
 		break;
 	default:
 		break;
@@ -547,11 +566,26 @@ static void recover_end(struct trial *trial)
 	} else if (trial->state == STATE_starting && work->started_at == 0 &&
 		   faccessat(work->folder_fd, "stdout", F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
 		/* Its gate never opened: it has not run, so it still has its turn. */
-		trial_requeue(trial);
+		if (trial->cancel)
+			trial_end_with(trial, OUTCOME_canceled, ENDER_client,
+				       "canceled before it was started");
+		else
+			trial_requeue(trial);
 	} else {
 		trial_end_with(trial, OUTCOME_lost, ENDER_outside,
 			       "its keeper and its record are both gone");
 	}
+}
+
+/* By the wall clock, which is all that is left of it; negative: without a limit. */
+static double trial_wall_left(const struct trial_work *work)
+{
+	double left = work->wall_seconds + (double)work->started_at / 1e6 -
+		      (double)now_microseconds() / 1e6;
+
+	if (work->wall_seconds < 0 || !work->started_at)
+		return -1;
+	return left > 0 ? left : 0;
 }
 
 /* The keeper's lock on the folder says whether it lives; while it does, it is to be found. */
@@ -561,17 +595,21 @@ static void on_recovery_timer(uv_timer_t *timer)
 	struct trial *trial = work->trial;
 	char uuid[SD_ID128_UUID_STRING_MAX], unit[TRIAL_UNIT_BYTES];
 	bool held = launch_folder_held(work->folder_fd) == 1;
+	int r;
 
-	if (held && launch_adopt(&work->launch, trial->queue->launcher, trial->id,
-				 sd_id128_to_uuid_string(trial->uuid, uuid),
-				 trial_unit(trial, unit), &trial_launch_watch, trial) < 0)
+	/* Also of a folder that nobody holds: its keeper's may have been deleted under it. */
+	r = launch_adopt(&work->launch, trial->queue->launcher, trial->id,
+			 sd_id128_to_uuid_string(trial->uuid, uuid), trial_unit(trial, unit),
+			 trial_wall_left(work), &trial_launch_watch, trial);
+	if (r < 0 && held)
 		return; /* it is on its way in or out: its lock will tell */
 	uv_timer_stop(timer);
-	work->folder_fd = held ? fd_close(work->folder_fd) : work->folder_fd;
-	if (!held)
+	work->recovering = false;
+	work->folder_fd = r < 0 ? work->folder_fd : fd_close(work->folder_fd);
+	if (r < 0)
 		recover_end(trial);
-	else if (trial->state == STATE_ending && work->canceled_by)
-		launch_cancel(work->launch, -1); /* the order may not have arrived */
+	else if (trial->cancel || (trial->state == STATE_ending && work->canceled_by))
+		launch_cancel(work->launch, work->grace_seconds); /* it may not have arrived */
 }
 
 void trial_recover(struct trial *trial, const struct ledger_row *row)
@@ -583,6 +621,7 @@ void trial_recover(struct trial *trial, const struct ledger_row *row)
 		return;
 	trial->work->started_at = row->started_at;
 	view_writable(row, &trial->work->writable);
+	trial->work->wall_seconds = view_wall_seconds(row);
 	if (row->canceled_by)
 		trial->work->canceled_by = strdup(row->canceled_by);
 	if (launch_folder(queue->trials_fd, trial->id, true, &trial->work->folder_fd) < 0) {
@@ -601,5 +640,6 @@ void trial_recover(struct trial *trial, const struct ledger_row *row)
 		message_free(message);
 		return;
 	}
+	trial->work->recovering = true;
 	uv_timer_start(&trial->work->timer, on_recovery_timer, 0, RECOVERY_POLL_MILLISECONDS);
 }

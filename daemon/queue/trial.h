@@ -27,12 +27,17 @@ struct trial {
 	uint64_t id;
 	int64_t priority;
 	enum state state;
+	enum state recorded;	 /* the state that the ledger has */
+	bool listed;		 /* it was accepted: it is in the by_id tree */
+	bool refused;		 /* it was not: it goes once its claim is answered */
 	bool in_turn;		 /* it is in the by_turn tree */
 	bool in_repository;	 /* it waits for its repository */
 	bool writing;		 /* it has its repository */
 	bool shares;		 /* it does not wait for others that write to it */
 	bool slot;		 /* it holds a slot */
+	bool fresh;		 /* its next attempt has a keeper of its own, no spare */
 	bool cancel;		 /* a cancel was accepted: it must not start */
+	bool stuck;		 /* its end is overdue, and its keeper at work on it */
 	unsigned int changes;	 /* state changes on their way to the ledger */
 	struct trial_work *work; /* from its claim on; NULL while it only waits */
 };
@@ -51,6 +56,8 @@ struct queue_watch {
 	void (*changed)(struct queue_watch *watch, const struct queue_change *change);
 	/* Nothing holds a slot any more, or a pause began or ended. NULL: not of interest. */
 	void (*settled)(struct queue_watch *watch);
+	/* What holds the queue has changed. NULL: not of interest. */
+	void (*held)(struct queue_watch *watch);
 };
 
 struct queue_options {
@@ -88,10 +95,11 @@ typedef void (*submit_done)(void *context, const struct submit_result *result);
 
 /*
  * Checks, keeps the prompt, commits, then calls done: once, on the loop, maybe from within. The
- * request is used during the call only.
+ * request is used during the call only. prompt_fd is taken: the prompt's file when the request says
+ * prompt_descriptor, else -1.
  */
-void queue_submit(Queue *queue, const struct launch_request *request, submit_done done,
-		  void *context);
+void queue_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
+		  submit_done done, void *context);
 
 /*
  * Accepts a cancel: 0 (it is on its way; also when it had been canceled before), -ESRCH when no
@@ -99,12 +107,26 @@ void queue_submit(Queue *queue, const struct launch_request *request, submit_don
  */
 int queue_cancel(Queue *queue, uint64_t id, double grace_seconds, const char *by);
 
+/* What holds the queue: no Trial is started until that is mended, or taken back. */
+struct queue_hold {
+	enum hold kind;
+	const char *reason; /* for people; "" for none */
+	const char *by;	    /* the client that asked for it, or NULL */
+	uint64_t at;	    /* since when, or asked for last; microseconds UTC, 0: not known */
+};
+
+/* Whether anything does. *ret_hold (may be NULL) points into the queue until it changes. */
+bool queue_hold(const Queue *queue, struct queue_hold *ret_hold);
+/* Whether this Trial is held by it: it waits. */
+bool queue_held(const Queue *queue, const struct trial *trial, struct queue_hold *ret_hold);
+
 /*
- * Nothing is started, also by the next trialsd, until it is taken back (reason NULL). done is told
- * once that is durable: 0 or -errno as of ledger.h. Several under way: the last one counts.
+ * Nothing is started, also by the next trialsd, until it is taken back (hold NULL). done is told
+ * once that is durable: 0 or -errno as of ledger.h. Several under way: the last one counts. The
+ * time is filled in here.
  */
 typedef void (*queue_paused)(void *context, int result);
-int queue_pause(Queue *queue, const char *reason, queue_paused done, void *context);
+int queue_pause(Queue *queue, const struct queue_hold *hold, queue_paused done, void *context);
 /* Why it is paused, maybe "", or NULL when it is not. */
 const char *queue_paused_reason(const Queue *queue);
 
@@ -121,6 +143,8 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most);
 #define QUEUE_REASON_BYTES 256
 const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 			    char buffer[QUEUE_REASON_BYTES]);
+/* Whether too little is free for any launch; then reason says so, as a refusal does. */
+bool queue_is_short(const Queue *queue, char reason[QUEUE_REASON_BYTES]);
 /* Unended ones, oldest first. NULL ends it. */
 struct trial *queue_first(Queue *queue);
 struct trial *queue_next(struct trial *trial);

@@ -48,8 +48,22 @@ static bool blob_decode(const struct blob *blob, struct message **ret_message,
 	return true;
 }
 
+/* As asked; what was found of it comes with the facts. */
+static void view_harness(struct trial_view *trial, const struct launch_request *spec)
+{
+	trial->has.harness = spec->harness != NULL;
+	trial->harness = (struct trial_harness){
+		.has = {.name = true},
+		.name = spec->harness,
+		.model = spec->model,
+		.effort = spec->effort,
+		.resume = spec->resume,
+	};
+}
+
 static void view_spec(struct trial_view *trial, const struct launch_request *spec)
 {
+	view_harness(trial, spec);
 	trial->command = spec->command;
 	trial->repository = spec->repository;
 	trial->repository_mode = spec->repository_mode;
@@ -166,6 +180,10 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->repository = facts.repository;
 			trial->has.repository = true;
 		}
+		if (facts.has.harness) {
+			trial->harness = facts.harness;
+			trial->has.harness = true;
+		}
 		if (with_plan) {
 			trial->plan = facts.plan;
 			trial->has.plan = facts.has.plan;
@@ -202,4 +220,16 @@ void view_writable(const struct ledger_row *row, struct text_list *ret_writable)
 			ret_writable->items[ret_writable->count++] = path;
 	}
 	message_free(message);
+}
+
+double view_wall_seconds(const struct ledger_row *row)
+{
+	struct message *message = NULL;
+	struct trial_facts facts;
+	double seconds = -1;
+
+	if (blob_decode(&row->facts, &message, &trial_facts_type, &facts) && facts.has.wall_seconds)
+		seconds = facts.wall_seconds;
+	message_free(message);
+	return seconds;
 }

@@ -12,7 +12,9 @@
 	X(network, NETWORK, OPTIONAL, 0, "as planned")                                             \
 	X(notes, STRINGS, OPTIONAL, 64, "what a reader should know")                               \
 	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments")                             \
-	X(writable, BYTES_LIST, OPTIONAL, 256, "host paths that it may write to")
+	X(writable, BYTES_LIST, OPTIONAL, 256, "host paths that it may write to")                  \
+	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "its wall limit")                          \
+	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: as it was found")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
@@ -40,3 +42,5 @@ void view_done(struct view *view);
 
 /* Where a Trial may write on this host, of its facts; the copies are the caller's. */
 void view_writable(const struct ledger_row *row, struct text_list *ret_writable);
+/* Its wall limit, of its facts; negative: none, or not known. */
+double view_wall_seconds(const struct ledger_row *row);

@@ -232,6 +232,20 @@ static struct log_state trial_logs[] = {
 	{.has = {.stream = true, .bytes = true, .kept = true}, .stream = STREAM_stderr},
 };
 
+static struct git_change trial_git_changes[] = {
+	{.has = {true, true}, .path = ".git/config", .change = "changed"},
+	{.has = {true, true}, .path = ".git/hooks/post-checkout", .change = "added"},
+};
+
+static struct login_outcome trial_logins[] = {
+	{.harness = "codex",
+	 .state = "suspect",
+	 .reason = "the copy is empty",
+	 .has = {.refreshed_at = true, .ends_at = true},
+	 .refreshed_at = SUBMITTED + 3 * SECOND,
+	 .ends_at = SUBMITTED + 3600 * SECOND},
+};
+
 #define ENDED_HAS                                                                                  \
 	.id = true, .state = true, .role = true, .repository_mode = true, .network = true,         \
 	.backend = true, .priority = true, .submitted_at = true, .outcome = true,                  \
@@ -255,6 +269,8 @@ static struct log_state trial_logs[] = {
 	.cpu_user_seconds = 10, .cpu_system_seconds = 2.25, .memory_peak = 734003200,              \
 	.tasks_peak = 23, .io_read_bytes = 4096, .io_write_bytes = 81920, .oom_kills = 0,          \
 	.task_limit_hits = 2, .limits = LIST(trial_limits), .logs = LIST(trial_logs),              \
+	.commit = "9fceb02d0ae598e95dc970b74767f19372d61af8",                                      \
+	.git_changes = LIST(trial_git_changes), .logins = LIST(trial_logins),                      \
 	.boundary = {.has = {true, true, true, true, true, true, true, true, true, true, true},    \
 		     .pid = 1,                                                                     \
 		     .own_user = true,                                                             \
@@ -589,6 +605,9 @@ const struct golden goldens[] = {
 	{"request-pause", &pause_request_type, request_pause},
 	{"request-resume", &resume_request_type, request_resume},
 	{"request-drain", &drain_request_type, request_drain},
+	{"request-launch-descriptor", &launch_request_type, request_launch_descriptor},
+	{"request-launch-harness", &launch_request_type, request_launch_harness},
+	{"request-harness", &harness_request_type, request_harness},
 	{"request-status", &status_request_type, request_status},
 	{"request-shutdown", &shutdown_request_type, request_shutdown},
 	{"reply-hello", &hello_reply_type, reply_hello},
@@ -608,7 +627,12 @@ const struct golden goldens[] = {
 	{"reply-pause", &pause_reply_type, reply_pause},
 	{"reply-resume", &resume_reply_type, reply_resume},
 	{"reply-drain", &drain_reply_type, reply_drain},
+	{"reply-harness", &harness_reply_type, reply_harness},
+	{"reply-show-harness", &trial_view_type, reply_show_harness},
 	{"reply-status-paused", &status_reply_type, reply_status_paused},
+	{"reply-show-held", &trial_view_type, reply_show_held},
+	{"reply-status-held", &status_reply_type, reply_status_held},
+	{"reply-watch-held", &watch_reply_type, reply_watch_held},
 	{"reply-shutdown", &shutdown_reply_type, reply_shutdown},
 	{"error", NULL, error},
 	{"error-without-hint", NULL, error_without_hint},
@@ -616,6 +640,8 @@ const struct golden goldens[] = {
 	{"event-state", &state_event_type, event_state},
 	{"event-state-number", &state_event_type, event_state_number},
 	{"event-caught_up", &caught_up_event_type, event_caught_up},
+	{"event-queue", &queue_event_type, event_queue},
+	{"event-queue-held", &queue_event_type, event_queue_held},
 	{"event-log", &log_event_type, event_log},
 	{"event-gap", &gap_event_type, event_gap},
 	{"event-log_end", &log_end_event_type, event_log_end},

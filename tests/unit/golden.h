@@ -28,8 +28,20 @@ int reply_pause(msgpack_sbuffer *buffer);
 int reply_resume(msgpack_sbuffer *buffer);
 int reply_drain(msgpack_sbuffer *buffer);
 int reply_status_paused(msgpack_sbuffer *buffer);
+int request_launch_descriptor(msgpack_sbuffer *buffer);
+int reply_show_held(msgpack_sbuffer *buffer);
+int reply_status_held(msgpack_sbuffer *buffer);
+int reply_watch_held(msgpack_sbuffer *buffer);
+int event_queue_held(msgpack_sbuffer *buffer);
+int event_queue(msgpack_sbuffer *buffer);
 
-/* For both. */
+/* golden_harness.c */
+int request_launch_harness(msgpack_sbuffer *buffer);
+int request_harness(msgpack_sbuffer *buffer);
+int reply_harness(msgpack_sbuffer *buffer);
+int reply_show_harness(msgpack_sbuffer *buffer);
+
+/* For all. */
 #define LIST(items)                                                                                \
 	{                                                                                          \
 		sizeof(items) / sizeof((items)[0]), items                                          \

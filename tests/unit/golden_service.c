@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "golden.h"
 
-/* The vectors of pause, resume, drain and prune; golden.c lists them. */
+/*
+ * The vectors of pause, resume, drain and prune, of what holds the queue, and of a prompt that is a
+ * descriptor; golden.c lists them.
+ */
 
 int request_prune(msgpack_sbuffer *buffer)
 {
@@ -70,9 +73,9 @@ int reply_drain(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 16, &drain_reply_type, &drain);
 }
 
-int reply_status_paused(msgpack_sbuffer *buffer)
+static struct status_reply paused(void)
 {
-	struct status_reply status = {
+	return (struct status_reply){
 		.has = {.pid = true,
 			.started_at = true,
 			.backend = true,
@@ -98,6 +101,111 @@ int reply_status_paused(msgpack_sbuffer *buffer)
 		.paused = true,
 		.paused_reason = "kernel upgrade",
 	};
+}
+
+int reply_status_paused(msgpack_sbuffer *buffer)
+{
+	struct status_reply status = paused();
 
 	return frame_write_reply(buffer, 11, &status_reply_type, &status);
+}
+
+int reply_status_held(msgpack_sbuffer *buffer)
+{
+	struct status_reply status = paused();
+
+	status.hold = HOLD_drain;
+	status.held_reason = "kernel upgrade";
+	status.held_by = "trialctl 0.1, pid 4712";
+	status.held_at = SUBMITTED;
+	status.held = 5;
+	status.ledger =
+		"the ledger was corrupt: it was set aside, and rebuilt from what is kept of each Trial";
+	status.has.hold = status.has.held_at = status.has.held = true;
+	return frame_write_reply(buffer, 20, &status_reply_type, &status);
+}
+
+int request_launch_descriptor(msgpack_sbuffer *buffer)
+{
+	const char *command[] = {"cat"};
+	struct launch_request launch = {
+		.has = {.prompt_descriptor = true},
+		.command = LIST(command),
+		.key = "once",
+		.prompt_descriptor = true,
+	};
+
+	return frame_write_request(buffer, 18, VERB_launch, &launch_request_type, &launch);
+}
+
+int reply_show_held(msgpack_sbuffer *buffer)
+{
+	const char *command[] = {"true"};
+	struct trial_view trial = {
+		.has = {.id = true,
+			.state = true,
+			.role = true,
+			.network = true,
+			.priority = true,
+			.submitted_at = true,
+			.position = true,
+			.hold = true,
+			.held_at = true},
+		.id = 13,
+		.uuid = "0b51d5bd-3d3c-4a0f-8fbe-6c3f6a4e1f0d",
+		.state = STATE_held,
+		.role = ROLE_trial,
+		.command = LIST(command),
+		.network = NETWORK_none,
+		.submitted_at = SUBMITTED,
+		.position = 3,
+		.waits_for = "the queue is paused: new login",
+		.hold = HOLD_pause,
+		.held_reason = "new login",
+		.held_by = "trialctl 0.1, pid 4711",
+		.held_at = SUBMITTED - 5 * SECOND,
+	};
+
+	return frame_write_reply(buffer, 19, &trial_view_type, &trial);
+}
+
+int reply_watch_held(msgpack_sbuffer *buffer)
+{
+	struct watch_reply watch = {
+		.has = {.number = true, .hold = true, .held_at = true},
+		.number = 4711,
+		.hold = HOLD_pause,
+		.held_reason = "new login",
+		.held_by = "trialctl 0.1, pid 4711",
+		.held_at = SUBMITTED,
+	};
+
+	return frame_write_reply(buffer, 10, &watch_reply_type, &watch);
+}
+
+int event_queue_held(msgpack_sbuffer *buffer)
+{
+	struct queue_event event = {
+		.has = {.at = true, .running = true, .queued = true, .hold = true, .held_at = true},
+		.at = SUBMITTED + SECOND,
+		.running = 1,
+		.queued = 5,
+		.hold = HOLD_pause,
+		.held_reason = "new login",
+		.held_by = "trialctl 0.1, pid 4711",
+		.held_at = SUBMITTED + SECOND,
+	};
+
+	return frame_write_event(buffer, EVENT_queue, 10, &queue_event_type, &event);
+}
+
+int event_queue(msgpack_sbuffer *buffer)
+{
+	struct queue_event event = {
+		.has = {.at = true, .running = true, .queued = true},
+		.at = SUBMITTED + 2 * SECOND,
+		.queued = 6,
+	};
+
+	return frame_write_event(buffer, EVENT_queue, 10, &queue_event_type, &event);
 }

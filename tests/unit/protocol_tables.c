@@ -48,6 +48,7 @@ static const struct {
 	{"oldest version", PROTOCOL_VERSION_OLDEST, "still understood"},
 	{"frame", FRAME_BYTES_MAX, "bytes of one frame, header not counted"},
 	{"frame deadline", FRAME_DEADLINE_SECONDS, "seconds from a frame's first byte to its last"},
+	{"descriptors", FRAME_DESCRIPTORS_MAX, "beside one frame, of a launch that says so"},
 	{"depth", MESSAGE_DEPTH_MAX, "maps and lists inside one another, the outermost counted"},
 	{"list elements", MESSAGE_ELEMENTS_MAX, "of one list"},
 	{"map keys", MESSAGE_MAP_KEYS_MAX, "of one map"},
@@ -58,7 +59,8 @@ static const struct {
 	{"queued output", CLIENT_OUTPUT_BYTES_MAX, "bytes for one client, not yet read by it"},
 	{"path", PATH_BYTES_MAX, "bytes of a path"},
 	{"inline prompt", PROMPT_INLINE_BYTES_MAX, "bytes of a prompt inside a launch"},
-	{"prompt file", PROMPT_FILE_BYTES_MAX, "bytes of a prompt that is given as a file"},
+	{"prompt file", PROMPT_FILE_BYTES_MAX,
+	 "bytes of a prompt that is given as a file, or as a descriptor"},
 	{"priority", PRIORITY_MAX, "highest priority; its negative is the lowest"},
 	{"page", LIST_PAGE_MAX, "Trials in one reply"},
 	{"log chunk", LOG_CHUNK_BYTES_MAX, "bytes of output in one event"},
@@ -103,6 +105,8 @@ static void print_words(void)
 	PROTOCOL_CAUSES(PRINT_WORD_)
 	heading("ENDER: who brought about the end");
 	PROTOCOL_ENDERS(PRINT_WORD_)
+	heading("HOLD: what holds the queue");
+	PROTOCOL_HOLDS(PRINT_WORD_)
 	heading("ROLE: roles");
 	PROTOCOL_ROLES(PRINT_WORD_)
 	heading("MODE: modes of a repository or a bind");
@@ -122,7 +126,8 @@ static const char *const type_names[FIELD_TYPE_COUNT] = {FIELD_TYPES(TYPE_NAME_)
 
 static bool is_list(enum field_type type)
 {
-	return type != FIELD_LIMITS && type != FIELD_BOUNDARY && type != FIELD_TRIAL;
+	return type != FIELD_LIMITS && type != FIELD_BOUNDARY && type != FIELD_TRIAL &&
+	       type != FIELD_TRIAL_HARNESS;
 }
 
 static void print_nested(void)

@@ -191,6 +191,7 @@ static void make_scalar(struct sample *sample, const struct field *field, bool a
 	case FIELD_LIMITS:
 	case FIELD_BOUNDARY:
 	case FIELD_TRIAL:
+	case FIELD_TRIAL_HARNESS:
 		sample_fill(sample, field_inner_type(field->type), all, member);
 		break;
 	default:
@@ -217,7 +218,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 		blob->size = all ? 1 + sample_number(sample, 60) : sample_number(sample, 60);
 		blob->data = sample_allocate(sample, blob->size);
 		for (size_t i = 0; i < blob->size; i++)
-			((uint8_t *)(uintptr_t)blob->data)[i] = (uint8_t)next(sample);
+			((uint8_t *)blob->data)[i] = (uint8_t)next(sample);
 		break;
 	case FIELD_STRINGS:
 	case FIELD_BYTES_LIST:
@@ -226,9 +227,12 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_BINDS:
 	case FIELD_LIMIT_STATES:
 	case FIELD_LOG_STATES:
+	case FIELD_GIT_CHANGES:
+	case FIELD_LOGIN_OUTCOMES:
 	case FIELD_STATUS_TRIALS:
 	case FIELD_DOCTOR_CHECKS:
 	case FIELD_TRIALS:
+	case FIELD_HARNESSES:
 		make_list(sample, field, all, member);
 		break;
 	default:

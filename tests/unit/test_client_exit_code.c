@@ -85,7 +85,7 @@ START_TEST(error)
 {
 	struct trials_error told = {0};
 
-	strcpy(told.code, errors[_i].code);
+	snprintf(told.code, sizeof(told.code), "%s", errors[_i].code);
 	ck_assert_int_eq(exit_code_of_error(errors[_i].number, &told), errors[_i].exit_code);
 }
 END_TEST

@@ -97,6 +97,7 @@ START_TEST(every_key_is_read)
 				   "Backend = none\r\n"
 				   "\tBwrap =\t/opt/my bwrap/bwrap \n"
 				   "RequireLimits=no\n"
+				   "SpareKeeper=2min\n"
 				   "[Sandbox]\n"
 				   "Path=/opt/a=b:/c/bin:/bin;x#y\n"
 				   "[Limits]\n"
@@ -117,6 +118,7 @@ START_TEST(every_key_is_read)
 	ck_assert_int_eq(config.backend, BACKEND_none);
 	ck_assert_str_eq(config.bwrap, "/opt/my bwrap/bwrap");
 	ck_assert(!config.require_limits);
+	ck_assert_double_eq(config.spare_seconds, 120);
 	ck_assert_str_eq(config.path, "/opt/a=b:/c/bin:/bin;x#y");
 	ck_assert_double_eq(config.limits.wall_seconds, 5400);
 	ck_assert(config.limits.has.stall_seconds);
@@ -149,7 +151,8 @@ static const struct {
 	const char *text;
 	const char *part;
 } wrong[] = {
-	{"[Deamon]\n", ":1: [Deamon]: unknown section; there are [Daemon] [Sandbox] [Limits]"},
+	{"[Deamon]\n",
+	 ":1: [Deamon]: unknown section; there are [Daemon] [Sandbox] [Harness] [Limits]"},
 	{"\n[]\n", ":2: []: unknown section"},
 	{"[Daemon\n", ":1: a section is written [Name]"},
 	{"[Daemon] x\n", ":1: a section is written [Name]"},
@@ -178,6 +181,7 @@ static const struct {
 	{"[Daemon]\nBackend=docker\n", ":2: Backend: \"docker\" is not auto, systemd or none"},
 	{"[Daemon]\nBwrap=bwrap\n", ":2: Bwrap: \"bwrap\" is not an absolute path"},
 	{"[Daemon]\nBwrap=\"/usr/bin/bwrap\"\n", ":2: Bwrap"},
+	{"[Daemon]\nSpareKeeper=infinity\n", ":2: SpareKeeper: \"infinity\" is not a time such as"},
 	{"[Daemon]\nRequireLimits=maybe\n", ":2: RequireLimits: \"maybe\" is not yes or no"},
 	{"[Sandbox]\nPath=/bin::/usr/bin\n", ":2: Path"},
 	{"[Sandbox]\nPath=/bin:\n", ":2: Path"},
@@ -237,13 +241,14 @@ END_TEST
 static char *long_line(size_t size, char fill)
 {
 	static const char begin[] = "[Sandbox]\n", key[] = "Path=/";
-	char *text = malloc(strlen(begin) + size + 64);
+	static const char end[] = "\n[Daemon]\nMaxRunning=3\n";
+	char *text = malloc(strlen(begin) + size + sizeof(end));
 
 	ck_assert_ptr_nonnull(text);
 	memcpy(text, begin, sizeof(begin));
 	memset(text + strlen(begin), fill, size);
 	memcpy(text + strlen(begin), key, strlen(key));
-	strcpy(text + strlen(begin) + size, "\n[Daemon]\nMaxRunning=3\n");
+	memcpy(text + strlen(begin) + size, end, sizeof(end));
 	return text;
 }
 

@@ -369,7 +369,7 @@ START_TEST(mutations)
 		msgpack_sbuffer_destroy(&buffer);
 		if (round % 50 == 49) {
 			sample_free(sample);
-			sample = sample_new((uint64_t)(round * 1000 + _i));
+			sample = sample_new((uint64_t)round * 1000 + (uint64_t)_i);
 			structure = sample_allocate(sample, type->size);
 		}
 	}
@@ -402,6 +402,7 @@ START_TEST(words)
 	CHECK_WORDS_(outcome, OUTCOME)
 	CHECK_WORDS_(cause, CAUSE)
 	CHECK_WORDS_(ender, ENDER)
+	CHECK_WORDS_(hold, HOLD)
 	CHECK_WORDS_(role, ROLE)
 	CHECK_WORDS_(mode, MODE)
 	CHECK_WORDS_(network, NETWORK)

@@ -390,7 +390,7 @@ static int listen_at(const char *path, int type, bool listening)
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC, 0);
 
 	ck_assert_uint_lt(strlen(path), sizeof(address.sun_path));
-	strcpy(address.sun_path, path);
+	memcpy(address.sun_path, path, strlen(path) + 1);
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
 	if (listening)

@@ -214,7 +214,9 @@ END_TEST
 /* What is printed can be typed again, and means nearly the same. */
 START_TEST(format_and_back)
 {
-	for (double seconds = 1e-6; seconds < SECONDS_MAX; seconds *= 1.37) {
+	double seconds = 1e-6;
+
+	while ((seconds *= 1.37) < SECONDS_MAX) {
 		char buffer[32];
 		double back;
 

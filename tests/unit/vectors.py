@@ -3,12 +3,15 @@
 """Reads the golden vectors with another implementation of msgpack than the daemon's.
 
 Each NAME.frame of proto/vectors must be one frame whose map equals NAME.json. This is also the
-smallest client-side reader there is: start here for a client in another language.
+smallest client-side reader there is: start here for a client in another language. send_frame sends
+one, with a descriptor beside it if there is one: a prompt, of a launch that says prompt_descriptor.
 """
 
 import base64
 import json
+import os
 import pathlib
+import socket
 import struct
 import sys
 
@@ -28,6 +31,14 @@ def read_frame(data):
     if not isinstance(message, dict):
         raise ValueError("it holds no map")
     return message
+
+
+def send_frame(connection, frame, descriptor=None):
+    """The descriptor goes with the first bytes, whatever the socket takes of them at once."""
+    if descriptor is not None:
+        frame = frame[socket.send_fds(connection, [frame], [descriptor]):]
+    if frame:
+        connection.sendall(frame)
 
 
 def from_json(value):
@@ -62,6 +73,27 @@ def check(frame):
     return None if same(message, expected) else f"{message!r} is not {expected!r}"
 
 
+def check_descriptor(frame):
+    """What comes out at the other end, beside the frame: this very file, to be read from its start."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
+    with ours, theirs, os.fdopen(os.memfd_create("prompt"), "wb+") as prompt:
+        prompt.write(b"Mend the test.")
+        prompt.flush()
+        send_frame(ours, frame.read_bytes(), prompt.fileno())
+        data, received, flags, _ = socket.recv_fds(theirs, 65536, 1)
+        try:
+            if not read_frame(data)["arguments"].get("prompt_descriptor"):
+                return "the launch does not say that a descriptor comes with it"
+            if len(received) != 1 or flags & socket.MSG_CTRUNC:
+                return f"{len(received)} descriptors came"
+            if os.pread(received[0], 100, 0) != b"Mend the test.":
+                return "it is another file"
+        finally:
+            for descriptor in received:
+                os.close(descriptor)
+    return None
+
+
 def main():
     if len(sys.argv) > 1:
         folder = pathlib.Path(sys.argv[1])
@@ -76,6 +108,11 @@ def main():
             print(f"not ok {frame.stem}: {fault}")
         else:
             print(f"ok {frame.stem}")
+    for frame in frames:
+        if frame.stem == "request-launch-descriptor":
+            fault = check_descriptor(frame)
+            print(f"not ok descriptor: {fault}" if fault else "ok descriptor")
+            failed += bool(fault)
     if not frames:
         failed = 1
         print(f"not ok vectors: there are none in {folder}")

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "queue/queue.h"
+
+/*
+ * A look at a program: its digest, and its version where only it can tell that, taken on a thread of
+ * the pool, since a program may be of some hundred megabytes. A Trial whose program is not known waits
+ * for it, in `starting`; one look serves all that wait for the same file. It is made once for each
+ * version of a program.
+ */
+
+/* The Trial waits for a look at the session's program. 0, FAULT, -errno. */
+int look_begin(struct trial *trial, const struct session_plan *session, struct fault *ret_fault);
+/* Its start is durable: once the look is over, it goes on (trial_go_on). */
+void look_await(struct trial *trial);
+/* It waits no longer. */
+void look_leave(struct trial_work *work);

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: MIT
+"""What the tests with the real Harnesses share: a home with a login that the test made, a
+repository, a daemon for that home, and sessions that are launched as a person launches them. They
+reach their vendor through tests/harnesses/vendor.py."""
+
+import json
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from fnmatch import fnmatch
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from support import BUILD, Daemon, Skip, equal, true  # noqa: E402
+from vendor import MODEL, Vendor  # noqa: E402
+
+# The web tools of all of them, and those of the vendors' own servers.
+WEB_TOOLS = {"WebSearch", "WebFetch", "FetchURL", "web_search", "web_search_preview", "web_fetch",
+             "webfetch", "websearch", "x_search"}
+# A real CLI on a loaded machine.
+PATIENCE = 240
+
+
+def release(name):
+    """The program of a pinned release, or Skip."""
+    path = os.path.join(BUILD, "harnesses", name)
+    if os.path.exists(path):
+        return os.path.realpath(path)
+    if os.path.exists(path + ".missing"):
+        with open(path + ".missing") as file:
+            raise Skip("%s: %s" % (name, file.read().strip()))
+    raise Skip("%s: tests/harnesses/fetch was not run" % name)
+
+
+def write(path, text, mode=0o600):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w") as file:
+        file.write(text if isinstance(text, str) else json.dumps(text))
+    os.chmod(path, mode)
+
+
+class Person:
+    """Somebody who has a Harness installed, and a repository with a question in it."""
+
+    def __init__(self, name, hosts, credentials=None, path=()):
+        program = release(name)
+        self.name, self.options, self.moved = name, [], None
+        tools = [release(one) for one in path]
+        self.version = re.search(r"/%s-([0-9.]+)/" % name, program)[1]
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="r."))
+        self.home = os.path.join(self.folder, "home")
+        self.repository = os.path.join(self.folder, "repository")
+        self.word = "marker-" + secrets.token_hex(8)
+        write(os.path.join(self.repository, "question"), self.word + "\n", 0o644)
+        subprocess.run(["git", "init", "-q", self.repository], check=True)
+        os.makedirs(os.path.join(self.home, ".local/bin"))
+        os.symlink(program, os.path.join(self.home, ".local/bin", name))
+        if credentials:
+            write(os.path.join(self.home, ".thirdshift/credentials.toml"), credentials)
+        trust = os.path.join(self.folder, "trust")
+        os.makedirs(trust)
+        self.vendor = Vendor(trust, hosts, self.repository)
+        self.ca = self.vendor.ca
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("XDG_")}
+        environment["HOME"] = self.home
+        environment["PATH"] = ":".join([os.path.dirname(tool) for tool in tools] + ["/usr/bin", "/bin"])
+        self.daemon = Daemon(environment=environment, folder=os.path.join(self.folder, "daemon"),
+                             start=False)
+        os.makedirs(self.daemon.folder)
+
+    def path(self, *parts):
+        return os.path.join(self.home, *parts)
+
+    def bind_logins(self, *pairs):
+        """From now on sessions have no login of trialsd's. Instead these paths of the home, moved
+        elsewhere, are bound writable: (path of the home, path inside)."""
+        self.daemon.finish()
+        self.daemon.process = None
+        with open(os.path.join(BUILD, "harness.d", self.name + ".harness")) as file:
+            sections = re.split(r"(?m)^(?=\[)", file.read())
+        kept = [section for section in sections if not section.startswith("[Login")]
+        write(self.path(".config/trialsd/harness.d", self.name + ".harness"),
+              "".join(kept) + "[Login none]\n")
+        self.moved = os.path.join(self.folder, "moved")
+        for path, inside in pairs:
+            copy = os.path.join(self.moved, path)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            os.rename(self.path(path), copy)
+            self.options += ["--bind", "%s:%s:rw" % (copy, self.path(inside))]
+
+    def login(self, path):
+        """The login as it is on the host now."""
+        with open(os.path.join(self.moved or self.home, path)) as file:
+            return json.load(file)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        try:
+            if kind is not None and kind is not Skip:
+                print("# " + self.vendor.told())
+            self.daemon.__exit__(kind, value, trace)
+        finally:
+            self.vendor.__exit__(kind, value, trace)
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def session(self, *options, ends=("delivered",)):
+        """One session, launched with trialctl; the ended Trial, with its output."""
+        if not self.daemon.process:
+            self.daemon.start()
+        environment = {"HTTPS_PROXY": self.vendor.url(), "NO_PROXY": "", "SSL_CERT_FILE": self.ca,
+                       "NODE_EXTRA_CA_CERTS": self.ca, "CODEX_CA_CERTIFICATE": self.ca}
+        arguments = [word for name, value in environment.items()
+                     for word in ("--env", "%s=%s" % (name, value))]
+        done = self.daemon.ctl(
+            "launch", "--harness", self.name, "--repository", self.repository, "--network", "host",
+            "--bind", self.ca, "--wall", "%dmin" % (PATIENCE // 60), *arguments,
+            "--prompt", "Read the question, and write the word it holds to the file answer.",
+            "--wait", "--json", *self.options, *options, timeout=PATIENCE + 60)
+        self.told = done.stderr.decode(errors="replace")
+        with self.daemon.client() as client:
+            trials = client.call("list")["trials"]
+            if not trials:
+                raise AssertionError("not launched: %s" % self.told)
+            trial = max(trials, key=lambda one: one["id"])
+            trial = client.call("show", id=trial["id"])
+            for stream in ("stdout", "stderr"):
+                trial[stream] = "" if trial["outcome"] == "void" else \
+                    client.output(trial["id"], stream)[0].decode(errors="replace")
+        if trial["outcome"] not in ends:
+            raise AssertionError("%s (%s): %s %s" % (trial["outcome"], trial.get("message"),
+                                                     trial["stdout"][-1500:], trial["stderr"][-1500:]))
+        return trial
+
+    def answered(self, *options):
+        """A session that goes through all of its task."""
+        return self.judge(self.session(*options))
+
+    def judge(self, trial):
+        answer = os.path.join(self.repository, "answer")
+        told = "%s\n%s" % (trial["stdout"][-3000:], trial["stderr"][-1500:])
+        true(os.path.exists(answer), "no answer was written: " + told)
+        with open(answer) as file:
+            equal(file.read().strip(), self.word, "the answer")
+        true("Done: " + self.word in trial["stdout"], "the turn was not ended: " + told)
+        os.unlink(answer)
+        return trial
+
+    def model_requests(self):
+        return [one for one in self.vendor.requests if one.method == "POST" and
+                one.path.endswith(tuple(MODEL))]
+
+    def tools(self):
+        """What the model was offered: names of tools, or their types where they have none."""
+        tools = [tool for one in self.model_requests() for tool in one.json().get("tools") or []]
+        return {tool.get("name") or tool.get("function", {}).get("name") or tool.get("type")
+                for tool in tools}
+
+    def kept_to_its_file(self):
+        """That no host was asked for but those that its .harness file names, and that the file's
+        settings took all web tools from it."""
+        with open(os.path.join(BUILD, "harness.d", self.name + ".harness")) as file:
+            lines = re.findall(r"(?m)^(?:Hosts|ProviderHosts|AlsoTries)=(.*)", file.read())
+        told = [word.rpartition("=")[2] for line in lines for word in line.split()]
+        asked = {one.host for one in self.vendor.requests} | \
+            {one.rpartition(":")[0] for one in self.vendor.refused}
+        equal([host for host in sorted(asked) if not any(fnmatch(host, one) for one in told)], [],
+              "hosts asked for that %s.harness does not name" % self.name)
+        true("exec_command" in self.tools() or len(self.tools()) > 5, "the tools are %s" % self.tools())
+        equal(sorted(self.tools() & WEB_TOOLS), [], "web tools that the model was offered")
+
+    def used(self, secret):
+        """That the model was asked with this key or token, by the last session."""
+        last = self.model_requests()[-1]
+        keys = [last.headers.get(name, "").replace("Bearer ", "", 1)
+                for name in last.headers if name.lower() in ("authorization", "x-api-key")]
+        true(secret in keys, "the model was asked with %r" % keys)
+
+    def kept_secret(self, secret):
+        """That nothing trialsd keeps or tells has it."""
+        for folder, _, files in os.walk(self.daemon.folder):
+            for path in (os.path.join(folder, name) for name in files):
+                if not os.path.isfile(path):
+                    continue
+                with open(path, "rb") as file:
+                    true(secret.encode() not in file.read(), path + " has the key")
+
+
+def works_with_a_key(person, secret, *options):
+    trial = person.answered(*options)
+    equal((trial["harness"]["name"], trial["harness"]["login"]), (person.name, "env"), "harness")
+    equal(trial["harness"].get("version"), person.version, "version")
+    person.used(secret)
+    person.kept_secret(secret)
+    person.kept_to_its_file()
+
+
+def is_void_without_a_login(person, *options):
+    trial = person.session(*options, ends=("void",))
+    equal(trial["cause"], "session_unavailable", "cause (%s)" % trial["message"])
+    true(trial["message"].startswith(person.name + ": "), trial["message"])
+    equal((person.vendor.requests, person.vendor.refused), ([], []), "what a vendor was asked")
+
+
+def refreshes_its_login(person, tokens, path, inside, renewed, *options):
+    """path, a login of the home that has expired, is renewed there; renewed(login) gives its access
+    and refresh token. A second session needs no renewal. inside: what to bind where, (path of the
+    home, path inside), to see as much of the CLI itself where trialsd does not use such logins."""
+    trial = person.session(*options, ends=("delivered", "void"))
+    bound = trial["outcome"] == "void" and "is not used for Trials" in trial["message"]
+    if bound:
+        person.bind_logins(inside)
+        trial = person.session(*options)
+    elif trial["outcome"] == "void":
+        raise AssertionError("void: " + trial["message"])
+    person.judge(trial)
+    for _ in range(2):
+        equal((tokens.number, tokens.reused), (1, 0), "renewals, and refresh tokens used again")
+        access, refresh = renewed(person.login(path))
+        equal(refresh, "refresh-1", "the login's refresh token")
+        person.used(access)
+        person.answered(*options)
+    person.kept_to_its_file()
+    if bound:
+        raise Skip("login: trialsd does not use this kind yet (the CLI renewed it where it was bound)")
+
+
+__all__ = ["Person", "is_void_without_a_login", "refreshes_its_login", "works_with_a_key", "write"]

@@ -593,7 +593,6 @@ static void daemon_done(struct daemon *daemon)
 	free(daemon->keeper);
 	free(daemon->init);
 	harness_folders_done(&daemon->harness_folders);
-	free(daemon->harness_file);
 }
 
 /* --doctor: nothing is made, locked or served. */
@@ -660,10 +659,10 @@ int main(int argc, char **argv)
 	umask(0077);
 	if (options_read(&daemon, argc, argv, &status))
 		return status;
-	if (daemon.doctor || daemon.harness_file) {
-		status = daemon.harness_file ? harness_file_check(daemon.harness_file,
-								  daemon.doctor_form == DOCTOR_JSON)
-					     : doctor_mode(&daemon);
+	if (daemon.harness_file)
+		return harness_file_check(daemon.harness_file, daemon.doctor_form == DOCTOR_JSON);
+	if (daemon.doctor) {
+		status = doctor_mode(&daemon);
 		daemon_done(&daemon);
 		return status;
 	}

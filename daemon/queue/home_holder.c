@@ -7,11 +7,13 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "plan/text_file.h"
 
 #define LOCKS_BYTES_MAX (4u << 20)
 #define LOCKS_READINGS 4
+#define FIRST_PID_NAMESPACE 0xEFFFFFFCu /* its inode, fixed in the kernel */
 #define PROCESSES_MAX 4096
 #define DESCRIPTORS_MAX 16384 /* of all of them together */
 
@@ -160,20 +162,30 @@ static int find_in_locks(const struct home_folder *folder, pid_t *ret_pid)
 	return r;
 }
 
+/* Below the first pid namespace the list leaves out what was taken by a process that is gone. */
+static bool list_is_whole(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) == 0 && st.st_ino == FIRST_PID_NAMESPACE;
+}
+
 int home_holder_find(const struct home_folder *folder, bool deep, struct home_holder *ret_holder)
 {
 	pid_t pid = 0;
 	int r = find_in_locks(folder, &pid);
 
 	*ret_holder = (struct home_holder){0};
-	if (r <= 0)
+	if (r < 0 || (r == 0 && list_is_whole()))
 		return r;
 	if (pid > 0 && may_have_it(pid, folder->path)) {
 		ret_holder->pid = pid;
 	} else {
 		ret_holder->taken_by = pid > 0 ? pid : 0;
-		ret_holder->pid = deep ? search(folder->path) : 0;
+		ret_holder->pid = deep || r == 0 ? search(folder->path) : 0;
 	}
+	if (r == 0 && !ret_holder->pid)
+		return 0;
 	if (ret_holder->pid)
 		command_read(ret_holder->pid, ret_holder->command, sizeof(ret_holder->command));
 	return 1;

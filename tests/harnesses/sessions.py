@@ -49,6 +49,8 @@ class Person:
         program = release(name)
         self.name, self.options, self.moved = name, [], None
         tools = [release(one) for one in path]
+        if not shutil.which("openssl"):
+            raise Skip("openssl is not installed")
         self.version = re.search(r"/%s-([0-9.]+)/" % name, program)[1]
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="r."))
         self.home = os.path.join(self.folder, "home")

@@ -78,8 +78,11 @@ static bool has_trials(int state_fd)
 	return any;
 }
 
-/* Found to be no ledger of ours: true. */
-static bool check_head(struct doctor *doctor, int fd, const char *path)
+/*
+ * Found to be no ledger of ours: true. Once a daemon serves it, its mark and version were judged when
+ * it was opened, and the head in the file may since be older than the one in its log.
+ */
+static bool check_head(struct doctor *doctor, int fd, const char *path, bool served)
 {
 	uint8_t head[HEAD_BYTES];
 	ssize_t n = pread(fd, head, sizeof(head), 0);
@@ -94,6 +97,8 @@ static bool check_head(struct doctor *doctor, int fd, const char *path)
 		mend(doctor, "systemctl --user restart trialsd");
 		return true;
 	}
+	if (served)
+		return false;
 	version = head_number(head, HEAD_VERSION);
 	/* What is in its log alone is not seen here. */
 	if (!head_number(head, HEAD_APPLICATION) && !version)
@@ -156,8 +161,8 @@ void check_ledger(struct doctor *doctor)
 	_cleanup_close_ int state_fd = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	_cleanup_close_ int fd = -1;
 	char path[PATH_BYTES_MAX + 32];
+	bool there, served;
 	struct stat st;
-	bool there;
 	long pid = 0;
 
 	if (state_fd < 0 || !ledger_path(state_fd, path, sizeof(path))) {
@@ -166,7 +171,11 @@ void check_ledger(struct doctor *doctor)
 	}
 	fd = openat(state_fd, LEDGER_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	there = fd >= 0 && fstat(fd, &st) == 0;
-	if (folder_lock_holder(state, &pid) && pid && holds_another(pid, there ? &st : NULL)) {
+	/* What a daemon asks for itself is about one that serves, whatever /proc/locks shows. */
+	served = doctor->options->config_on_disk || doctor->options->config_at_fault;
+	if (folder_lock_holder(state, &pid) && pid)
+		served = true;
+	if (pid && holds_another(pid, there ? &st : NULL)) {
 		found(doctor, CHECK_failed,
 		      "%s is not the file any more that trialsd (pid %ld) has open: it was deleted, "
 		      "moved or replaced",
@@ -175,7 +184,7 @@ void check_ledger(struct doctor *doctor)
 			     "rebuilds what it can");
 		return;
 	}
-	if (there && check_head(doctor, fd, path))
+	if (there && check_head(doctor, fd, path, served))
 		return;
 	if (!there && has_trials(state_fd)) {
 		found(doctor, CHECK_warning,

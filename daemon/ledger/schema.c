@@ -170,6 +170,7 @@ static int check_version(sqlite3 *database, const char *path, int *ret_version,
 			 char what[DAMAGE_BYTES], struct fault *ret_fault)
 {
 	sqlite3_int64 version = 0, tables = 0, application = 0;
+	bool marked, foreign;
 	int code;
 
 	code = query_one(database, "PRAGMA user_version", &version, NULL);
@@ -177,9 +178,14 @@ static int check_version(sqlite3 *database, const char *path, int *ret_version,
 		code = query_one(database, "PRAGMA application_id", &application, NULL);
 	if (code == SQLITE_OK)
 		code = query_one(database, "SELECT count(*) FROM sqlite_schema", &tables, NULL);
-	if (code != SQLITE_OK)
+	marked = application == atoll(SCHEMA_APPLICATION_ID);
+	/* A format that SQLite does not know: with our mark that is damage, else somebody else's. */
+	if (code == SQLITE_ERROR && marked)
+		code = SQLITE_NOTADB;
+	foreign = code == SQLITE_ERROR || (tables > 0 && (version <= 0 || !marked));
+	if (code != SQLITE_OK && !foreign)
 		return refuse(database, code, path, what, ret_fault);
-	if (tables > 0 && (version <= 0 || application != atoll(SCHEMA_APPLICATION_ID))) {
+	if (foreign) {
 		fault_set(ret_fault, ERROR_unavailable,
 			  "%s: a database, but not a ledger of trialsd", path);
 		return fault_hint(ret_fault,

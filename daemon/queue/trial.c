@@ -628,7 +628,8 @@ void trial_recover(struct trial *trial, const struct ledger_row *row)
 		trial_end_with(trial, OUTCOME_lost, ENDER_outside, "its folder is gone");
 		return;
 	}
-	if (!same_boot) {
+	/* A keeper that lives was started in this boot, whatever the ledger says. */
+	if (!same_boot && launch_folder_held(trial->work->folder_fd) != 1) {
 		struct message *message = NULL;
 		struct outcome_record record;
 

@@ -54,6 +54,8 @@ static int read_plan(struct keeper *keeper)
 	for (i = 0; i < plan->leases; i++)
 		keeper->leases[i] = fd_steal(&start->descriptors[start->count - 1 - i]);
 	keeper->lease_count = plan->leases;
+	keeper->logins.leases = keeper->leases;
+	keeper->logins.lease_count = keeper->lease_count;
 	start->count -= plan->leases;
 	return r;
 }

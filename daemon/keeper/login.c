@@ -278,7 +278,7 @@ static int find(const char *path, struct login_place *place, struct fault *ret_f
 	int r = open_folder(path, place);
 
 	if (r == -ENOENT)
-		return refuse(ret_fault, path, "is not there: its folder is missing");
+		return 0;
 	if (r == 0 && fstatat(place->folder_fd, place->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		if (errno == ENOENT)
 			return 0;

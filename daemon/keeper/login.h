@@ -43,7 +43,9 @@ enum login_descriptor {
 	X(expiry, STRING, OPTIONAL, GATE_PATH_BYTES_MAX, "")                                       \
 	X(unit, STRING, OPTIONAL, 16, "s, ms or rfc3339")                                          \
 	X(refresh_ahead, SECONDS, OPTIONAL, 0, "")                                                 \
-	X(seconds, SECONDS, OPTIONAL, 0, "may it be refreshed within this time?")
+	X(seconds, SECONDS, OPTIONAL, 0, "may it be refreshed within this time?")                  \
+	X(lease, UINT, OPTIONAL, 8,                                                                \
+	  "which of the keeper's leases, from 1, others may share once it was refreshed")
 
 /*
  * What became of it: a task's result, the mark of a suspect login, a part of a Trial's record.
@@ -109,8 +111,8 @@ int login_lock_open(int locks_fd, const char *key, enum login_lock lock, int *re
 /*
  * Where a login really is, for trialsd: path's folder is opened, and a link under its last name
  * followed once, here, so that from now on the folder's descriptor and the name say it. A login that
- * is not there is no fault: its folder must be. Refused: what is no regular file of ours with one
- * name, a folder that is not ours. Nothing of the content is read.
+ * is not there is no fault; where its folder is missing too, folder_fd is -1. Refused: what is no
+ * regular file of ours with one name, a folder that is not ours. Nothing of the content is read.
  */
 struct login_place {
 	int folder_fd;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/mem.h"
 
@@ -33,9 +34,13 @@ int logins_open(struct logins *logins, int *descriptors, size_t count, struct fa
 static void on_changed(struct carry_watch *watch)
 {
 	const struct carry *carry = watch->carry;
+	const struct keeper_login *login = &carry->login;
 	struct logins *logins = watch->context;
 	struct login_result result;
 
+	/* Those who only use it need not wait for one that may refresh it. */
+	if (carry->refreshed_at && login->lease > 0 && login->lease <= logins->lease_count)
+		flock(logins->leases[login->lease - 1], LOCK_SH | LOCK_NB);
 	carry_fill(carry, &result);
 	if (logins->changed)
 		logins->changed(logins, &result);

@@ -16,6 +16,8 @@ struct logins {
 	struct carry_watch watches[LOGINS_MAX];
 	struct login_outcome outcomes[LOGINS_MAX];
 	char hint[128];
+	const int *leases; /* the keeper's, or NULL */
+	size_t lease_count;
 	void (*changed)(struct logins *logins, const struct login_result *result);
 };
 

@@ -19,6 +19,8 @@ struct Launch {
 	char unit[128];
 	struct keeper_plan plan; /* what it points to is the owner's, until the gate is open */
 	const int *descriptors;
+	const int *logins;
+	int lease; /* borrowed; -1: none */
 	int folder_fd;
 	int stdin_fd;
 	int channel;

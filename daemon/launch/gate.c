@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 
 #include "base/fault_point.h"
+#include "keeper/login.h"
 #include "launch/attempt.h"
 
 /* Opening the gate. */
@@ -66,22 +67,23 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 	const Launcher *launcher = launch->launcher;
 	int descriptors[CHANNEL_DESCRIPTORS_MAX];
 	_cleanup_close_ int plan_fd = -1, seccomp_fd = -1;
-	size_t count = 0;
+	size_t leases = launch->lease >= 0 ? 2 : 1, count = 0;
 	int r;
 
-	if (launch->plan.descriptors >= CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS)
+	if (CHANNEL_FD_BINDS + launch->plan.descriptors + leases + launch->plan.logins * LOGIN_FDS >
+	    CHANNEL_DESCRIPTORS_MAX)
 		return -E2BIG;
 	/* The last one is a lease: keeper and trials-init hold the folder's lock until nothing is
 	 * left of the Trial, whichever of them goes first. */
-	launch->plan.descriptors++;
-	launch->plan.leases = 1;
+	launch->plan.descriptors += leases;
+	launch->plan.leases = leases;
 	launch->plan.has.leases = true;
 	launch->plan.cgroup = cgroup;
 	launch->plan.has.cgroup = cgroup != NULL;
 	FAULT_POINT(launch_scoped);
 	r = plan_memfd(&launch->plan, &plan_fd);
 	launch->plan.cgroup = NULL;
-	launch->plan.descriptors--;
+	launch->plan.descriptors -= leases;
 	if (r == 0)
 		r = reopen(launcher->seccomp_fd, &seccomp_fd);
 	if (r < 0)
@@ -95,7 +97,11 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 	descriptors[count++] = launcher->keepers_fd;
 	for (size_t i = 0; i < launch->plan.descriptors; i++)
 		descriptors[count++] = launch->descriptors[i];
+	if (launch->lease >= 0)
+		descriptors[count++] = launch->lease;
 	descriptors[count++] = launch->folder_fd;
+	for (size_t i = 0; i < launch->plan.logins * LOGIN_FDS; i++)
+		descriptors[count++] = launch->logins[i];
 	r = channel_send(launch->channel, CHANNEL_start, NULL, NULL, descriptors, count, true);
 	if (r < 0)
 		return r;
@@ -108,10 +114,10 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 	return 0;
 }
 
-/* Our unreaped child's own view of its cgroup, which must end in the unit's name. */
-int launch_keeper_cgroup(const Launch *launch, char *buffer, size_t size)
+/* A keeper's own view of its cgroup; *ret_line points into buffer, without its end of line. */
+static int read_cgroup(const Launch *launch, char *buffer, size_t size, char **ret_line)
 {
-	char path[64], *line, *end, *name;
+	char path[64], *line, *end;
 	ssize_t n;
 	int fd;
 
@@ -131,9 +137,37 @@ int launch_keeper_cgroup(const Launch *launch, char *buffer, size_t size)
 	end = strchr(line, '\n');
 	if (end)
 		*end = '\0';
+	*ret_line = line;
+	return 0;
+}
+
+/* That of our unreaped child, which must end in the unit's name. */
+int launch_keeper_cgroup(const Launch *launch, char *buffer, size_t size)
+{
+	char *line, *name;
+	int r = read_cgroup(launch, buffer, size, &line);
+
+	if (r < 0)
+		return r;
 	name = strrchr(line, '/');
 	if (!name || strcmp(name + 1, launch->unit) != 0)
 		return -ESRCH;
+	memmove(buffer, line, strlen(line) + 1);
+	return 0;
+}
+
+/* By then it is in a group below its scope's. */
+int launch_group(const Launch *launch, char *buffer, size_t size)
+{
+	char *line, *name;
+	int r = launch->adopted ? -ENOENT : read_cgroup(launch, buffer, size, &line);
+
+	if (r < 0)
+		return r;
+	name = strstr(line, launch->unit);
+	if (!name || name == line || name[-1] != '/')
+		return -ENOENT;
+	name[strlen(launch->unit)] = '\0';
 	memmove(buffer, line, strlen(line) + 1);
 	return 0;
 }
@@ -345,6 +379,8 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 	launch->plan.has.version = launch->plan.has.trial = true;
 	launch->plan.has.uuid = launch->plan.has.backend = true;
 	launch->descriptors = order->descriptors;
+	launch->logins = order->logins;
+	launch->lease = order->lease ? *order->lease : -1;
 	*ret_launch = launch;
 	r = launch_go(launch, order->no_prompt);
 	launch->passing = will_pass(r) ? r : 0;

@@ -120,6 +120,8 @@ struct launch_watch {
 	void (*ended)(void *context, const struct outcome_record *record);
 };
 
+#define LAUNCH_LEASE 2 /* from 1; the first is the lock of the Trial's folder */
+
 struct launch_order {
 	uint64_t id;
 	const char *uuid;
@@ -132,6 +134,12 @@ struct launch_order {
 	 */
 	struct keeper_plan plan;
 	const int *descriptors; /* plan.descriptors of them */
+	const int *logins;	/* plan.logins times LOGIN_FDS of them (keeper/login.h) */
+	/*
+	 * A locked descriptor that is held until nothing is left of the Trial, whoever is killed;
+	 * NULL: none. Borrowed likewise. To a keeper it is the lease LAUNCH_LEASE.
+	 */
+	const int *lease;
 };
 
 /* id, uuid and unit are used during the call only. Failures come through watch->ended. */
@@ -147,6 +155,9 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 int launch_adopt(Launch **ret_launch, Launcher *launcher, uint64_t id, const char *uuid,
 		 const char *unit, double wall_seconds, const struct launch_watch *watch,
 		 void *context);
+
+/* The control group of its scope, as /proc/PID/cgroup has it; -ENOENT where there is no scope. */
+int launch_group(const Launch *launch, char *buffer, size_t size);
 
 /* TERM, grace, the end; negative grace: the plan's. May be said at any time, also again. */
 void launch_cancel(Launch *launch, double grace_seconds);

@@ -21,7 +21,7 @@
  *   environment.c
  * Refusals carry ERROR_invalid or ERROR_refused; plan_make turns them into a void's cause.
  */
-#define PLAN_DESCRIPTORS_MAX 240 /* keeper_plan.descriptors */
+#define PLAN_DESCRIPTORS_MAX 230 /* with leases and logins: keeper/channel.h */
 #define PLAN_NOTES_MAX 64	 /* notes of a Trial */
 
 /* Sizes of the sandbox's tmpfs, in bytes. */
@@ -152,8 +152,8 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 int session_command(struct plan *plan, const struct session_plan *session);
 int session_bounds(struct bound_list *bounds, const struct session_plan *session,
 		   struct fault *ret_fault);
-int session_contents(struct plan *plan, const struct session_plan *session,
-		     struct fault *ret_fault);
+int session_contents(struct plan *plan, const struct plan_host *host,
+		     const struct session_plan *session, struct fault *ret_fault);
 
 /*
  * What a program, open as O_PATH, prints on standard output when executed with one option and

@@ -118,6 +118,6 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 			r = pair_list_set(&plan->environment, pair->name, pair->value);
 	}
 	if (r == 0 && session)
-		r = secret_set(plan, &session->secret, ret_fault);
+		r = secret_set(plan, &session->found.secret, ret_fault);
 	return r == 0 ? git_trust(plan) : r;
 }

@@ -223,7 +223,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = root_compose(plan, host, facts, &sizes, &bounds);
 	if (r == 0 && session)
-		r = session_contents(plan, session, fault);
+		r = session_contents(plan, host, session, fault);
 	if (r == 0)
 		r = repository_git_compose(&git, plan, fault);
 	if (r == 0)

@@ -3,6 +3,7 @@
 #include "session_plan.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "text_file.h"
@@ -143,28 +144,66 @@ static int add_file(struct plan *plan, const struct session_file *file, struct f
 	return plan_file_new(&operation->file, text, size);
 }
 
-static int add_prompt(struct plan *plan, int prompt_fd)
+/* What trialsd itself has at hand, at its place inside. The descriptor is borrowed. */
+static int add_bind(struct plan *plan, const char *destination, const char *source, int fd,
+		    bool writable)
 {
 	int *descriptors = realloc(plan->descriptors,
 				   (plan->descriptor_count + 1) * sizeof(*descriptors));
 	struct plan_operation *operation;
-	int fd;
+	int copy;
 
 	if (!descriptors)
 		return -ENOMEM;
 	plan->descriptors = descriptors;
-	operation = plan_add(plan, PLAN_BIND, SESSION_PROMPT_FILE, "prompt");
+	operation = plan_add(plan, PLAN_BIND, destination, source);
 	if (!operation)
 		return -ENOMEM;
-	fd = fcntl(prompt_fd, F_DUPFD_CLOEXEC, 3);
-	if (fd < 0)
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	if (copy < 0)
 		return -errno;
+	operation->writable = writable;
 	operation->descriptor = (int)plan->descriptor_count;
-	descriptors[plan->descriptor_count++] = fd;
+	descriptors[plan->descriptor_count++] = copy;
 	return 0;
 }
 
-int session_contents(struct plan *plan, const struct session_plan *session, struct fault *ret_fault)
+/* A folder elsewhere than the login's usual place has a link there that leads to it. */
+static int add_login_link(struct plan *plan, const char *folder, const char *file)
+{
+	_cleanup_free_ char *to = NULL;
+
+	if (path_within(file, folder))
+		return 0;
+	if (asprintf(&to, "%s/%s", folder, strrchr(file, '/') + 1) < 0) {
+		to = NULL;
+		return -ENOMEM;
+	}
+	return plan_add(plan, PLAN_SYMLINK, file, to) ? 0 : -ENOMEM;
+}
+
+static int add_login(struct plan *plan, const struct plan_host *host,
+		     const struct session_plan *session)
+{
+	const struct harness_login *login = session->login;
+	_cleanup_free_ char *file = session_login_path(host, login->file);
+	_cleanup_free_ char *target = NULL;
+	int r;
+
+	if (!file)
+		return -ENOMEM;
+	if (login->kind == HARNESS_LOGIN_file)
+		return add_bind(plan, file, "login", session->login_fd, true);
+	target = session_login_path(host, login->target);
+	if (!target)
+		return -ENOMEM;
+	r = add_bind(plan, target, "login", session->login_fd, true);
+	return r == 0 && login->kind == HARNESS_LOGIN_folder ? add_login_link(plan, target, file)
+							     : r;
+}
+
+int session_contents(struct plan *plan, const struct plan_host *host,
+		     const struct session_plan *session, struct fault *ret_fault)
 {
 	int r = 0;
 
@@ -174,13 +213,15 @@ int session_contents(struct plan *plan, const struct session_plan *session, stru
 	for (size_t i = 0; r == 0 && i < session->session.file_count; i++)
 		r = add_file(plan, &session->session.files[i], ret_fault);
 	if (r == 0 && session->prompt_fd >= 0)
-		r = add_prompt(plan, session->prompt_fd);
+		r = add_bind(plan, SESSION_PROMPT_FILE, "prompt", session->prompt_fd, false);
+	if (r == 0 && session->login_fd >= 0)
+		r = add_login(plan, host, session);
 	if (r == 0 && session->session.web_left_on)
 		r = plan_note(plan,
 			      "harness: %s's own web tools are as it has them: its file does not "
 			      "say how to switch them off",
 			      session->harness->name);
-	if (r == 0 && session->warning)
-		r = plan_note(plan, "%s", session->warning);
+	if (r == 0 && session->found.warning)
+		r = plan_note(plan, "%s", session->found.warning);
 	return r;
 }

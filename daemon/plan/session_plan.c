@@ -5,142 +5,16 @@
 #include <string.h>
 
 #include "build.h"
-#include "credentials.h"
-#include "harness_words.h"
 
 /*
- * Of the ways a Harness can be signed in, the first one of its file that is there is used. A key of
- * the credentials file goes into the session's environment and nowhere else: it is kept apart from
- * what is recorded of a plan, and wiped with it.
+ * How it is signed in is session_login.c's to find.
  *
  * The person's own files are bound one by one, each at its usual place in the fresh home, whatever
  * links lead to it on the host.
  */
 
-#define CREDENTIALS_FILE ".thirdshift/credentials.toml"
 /* Where a release is seen that lies where the session has a home of another. */
 #define RELEASE_ELSEWHERE "/opt/trials"
-
-/* --- Login ---------------------------------------------------------------------------------------- */
-
-static char *in_home(const struct plan_host *host, const char *path)
-{
-	char *text;
-
-	return asprintf(&text, "%s/%s", host->home, path) < 0 ? NULL : text;
-}
-
-static int words_join(const struct text_list *words, char **ret_text)
-{
-	size_t size = 0;
-	FILE *file = open_memstream(ret_text, &size);
-
-	if (!file)
-		return -ENOMEM;
-	for (size_t i = 0; i < words->count; i++)
-		fprintf(file, "%s%s", i ? " " : "", words->items[i]);
-	return fclose(file) == 0 ? 0 : -ENOMEM;
-}
-
-/* Names all that was looked for. */
-static int refuse_logins(const struct harness *harness, struct fault *fault)
-{
-	_cleanup_free_ char *text = NULL, *command = NULL;
-	const struct harness_login *env = harness_login_of(harness, HARNESS_LOGIN_env);
-	size_t size = 0;
-	FILE *file = open_memstream(&text, &size);
-	bool more = env != NULL;
-	int r;
-
-	if (!file)
-		return -ENOMEM;
-	if (env)
-		fprintf(file, "~/" CREDENTIALS_FILE " has no %s", env->credential);
-	for (size_t i = 0; i < harness->login_count; i++) {
-		if (&harness->logins[i] == env)
-			continue;
-		fprintf(file, "%sa login of kind %s is not used for Trials", more ? ", and " : "",
-			harness_login_kind_name(harness->logins[i].kind));
-		more = true;
-	}
-	if (fclose(file) != 0)
-		return -ENOMEM;
-	r = fault_void(fault, CAUSE_session_unavailable, "%s: it is not signed in: %s",
-		       harness->name, text);
-	if (r < 0 || !env)
-		return r;
-	if (env->sign_in.count == 0)
-		return fault_hint(fault, "put its key into ~/" CREDENTIALS_FILE ", as %s",
-				  env->credential);
-	r = words_join(&env->sign_in, &command);
-	return r < 0 ? r
-		     : fault_hint(fault, "%s, whose key goes into ~/" CREDENTIALS_FILE " as %s",
-				  command, env->credential);
-}
-
-static void secret_done(struct pair *secret)
-{
-	if (secret->value)
-		explicit_bzero((char *)secret->value, strlen(secret->value));
-	free((char *)secret->name);
-	free((char *)secret->value);
-	*secret = (struct pair){0};
-}
-
-static void credentials_done(struct credentials **credentials)
-{
-	credentials_free(*credentials);
-}
-
-/* 1: it is there, and in *ret_secret; 0: it is not. */
-static int take_key(const struct plan_host *host, const struct harness_login *login,
-		    struct pair *ret_secret, char **ret_warning, struct fault *fault)
-{
-	_cleanup_(credentials_done) struct credentials *credentials = NULL;
-	_cleanup_free_ char *path = in_home(host, CREDENTIALS_FILE);
-	const char *value = NULL;
-	int r;
-
-	if (!path)
-		return -ENOMEM;
-	r = credentials_read(&credentials, path, fault);
-	if (r == 0)
-		r = credentials_get(credentials, login->credential, &value, fault);
-	if (r != 0 || !value)
-		return r == FAULT ? -EBADMSG : r;
-	if (credentials_warning(credentials)) {
-		*ret_warning = strdup(credentials_warning(credentials));
-		if (!*ret_warning)
-			return -ENOMEM;
-	}
-	ret_secret->name = strdup(login->variable);
-	ret_secret->value = strdup(value);
-	return ret_secret->name && ret_secret->value ? 1 : -ENOMEM;
-}
-
-static int choose_login(struct session_plan *session, const struct plan_host *host,
-			struct fault *fault)
-{
-	const struct harness *harness = session->harness;
-
-	for (size_t i = 0; i < harness->login_count; i++) {
-		const struct harness_login *login = &harness->logins[i];
-		int r = login->kind == HARNESS_LOGIN_none;
-
-		if (login->kind == HARNESS_LOGIN_env)
-			r = take_key(host, login, &session->secret, &session->warning, fault);
-		if (r == -EBADMSG) {
-			fault->code = ERROR_unavailable;
-			fault->cause = CAUSE_session_unavailable;
-			return FAULT;
-		}
-		if (r == 0)
-			continue;
-		session->login = login;
-		return r < 0 ? r : 0;
-	}
-	return refuse_logins(harness, fault);
-}
 
 /* --- What it composes to -------------------------------------------------------------------------- */
 
@@ -277,7 +151,7 @@ static int find_bound_home(struct session_plan *session, const struct plan_host 
 {
 	if (session->login->kind != HARNESS_LOGIN_home)
 		return 0;
-	session->bound_home = in_home(host, session->login->target + strlen("~/"));
+	session->bound_home = session_login_path(host, session->login->target);
 	return session->bound_home ? 0 : -ENOMEM;
 }
 
@@ -291,9 +165,10 @@ static int make(struct session_plan *session, const struct plan_host *host,
 
 	r = find_harness(host, launch, &session->harness, fault);
 	if (r == 0 && session->harness)
-		r = choose_login(session, host, fault);
+		r = session_login_find(&session->found, host, session->harness, fault);
 	if (r != 0 || !session->harness)
 		return r;
+	session->login = session->found.login;
 	request = program_request_of(host, session->harness, launch->executable);
 	r = program_find(&session->program, &request, fault);
 	if (r == 0)
@@ -319,7 +194,7 @@ int session_plan_make(struct session_plan *ret, const struct plan_host *host,
 {
 	int r;
 
-	*ret = (struct session_plan){.program = PROGRAM_INIT, .prompt_fd = -1};
+	*ret = SESSION_PLAN_INIT;
 	r = make(ret, host, launch, prompt, ret_fault);
 	if (r == FAULT) {
 		ret_fault->code = ERROR_unavailable;
@@ -334,15 +209,14 @@ void session_plan_done(struct session_plan *session)
 {
 	program_done(&session->program);
 	session_done(&session->session);
-	secret_done(&session->secret);
+	session_login_done(&session->found);
 	for (size_t i = 0; i < session->source_count; i++) {
 		free(session->sources[i].path);
 		place_done(&session->sources[i].place);
 	}
 	free(session->sources);
 	free(session->bound_home);
-	free(session->warning);
-	*session = (struct session_plan){.program = PROGRAM_INIT, .prompt_fd = -1};
+	*session = SESSION_PLAN_INIT;
 }
 
 char *session_plan_inside(const struct session_plan *session, const struct place *place)
@@ -390,7 +264,7 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 				      .size = 1,
 				      .data = " ",
 				      .fd = -1};
-	struct session_plan session = {.program = PROGRAM_INIT, .prompt_fd = -1};
+	struct session_plan session = SESSION_PLAN_INIT;
 	_cleanup_fault_ struct fault ignored = FAULT_INIT;
 	int r = find_harness(host, launch, &session.harness, ret_fault);
 
@@ -400,9 +274,8 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 		some.size = launch->prompt.size;
 		some.data = (const char *)launch->prompt.data;
 	}
-	r = choose_login(&session, host, &ignored);
-	if (r == FAULT)
-		session.login = &session.harness->logins[0];
+	r = session_login_find(&session.found, host, session.harness, &ignored);
+	session.login = r == 0 ? session.found.login : &session.harness->logins[0];
 	if (r >= 0)
 		r = check_sessions(host, session.harness, session.login, launch,
 				   prompt ? prompt : &some, ret_fault);

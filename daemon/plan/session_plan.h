@@ -5,6 +5,7 @@
 #include "plan/plan.h"
 #include "program.h"
 #include "session.h"
+#include "session_login.h"
 
 /*
  * What a session of a Harness takes from this host, beside what its launch names: its program and
@@ -35,13 +36,24 @@ struct session_plan {
 	struct program_stamp stamp;
 	char digest[PROGRAM_DIGEST_BYTES]; /* of the program; "" when it is not known yet */
 	struct session session;
-	struct pair secret; /* a variable and its value, wiped; name NULL: none */
+	struct session_login found; /* how it is signed in */
 	struct session_source *sources;
 	size_t source_count;
 	char *bound_home; /* the path that has a home of its own inside, or NULL */
 	int prompt_fd;	  /* to be bound at SESSION_PROMPT_FILE; borrowed, -1: none */
-	char *warning;	  /* of the credentials file, or NULL */
+	int login_fd;	  /* to be bound as its login; borrowed, -1: none */
 };
+
+/*
+ * Of a login in a file the session has a copy, which is its owner's to make (queue/login.h) before
+ * the plan is composed: login_fd is the file (file), the folder that it is in, by the name that
+ * the .harness file calls it (folder), or the Trials home (home).
+ */
+#define SESSION_PLAN_INIT                                                                          \
+	((struct session_plan){.found = SESSION_LOGIN_INIT,                                        \
+			       .program = PROGRAM_INIT,                                            \
+			       .prompt_fd = -1,                                                    \
+			       .login_fd = -1})
 
 /*
  * 0, FAULT (a void's cause), -errno; -EINPROGRESS: the digest of its program is not known. Then

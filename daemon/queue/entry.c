@@ -6,6 +6,7 @@
  * One whose start is recorded together with its acceptance is made before it is accepted, and
  * listed when that is durable. Until then it holds its slot, and nobody can find it.
  */
+#include "queue/login.h"
 #include "queue/look.h"
 #include "queue/repository.h"
 
@@ -98,6 +99,7 @@ void trial_release_slot(struct trial *trial)
 	trial->slot = false;
 	trial->queue->slots_used--;
 	repository_release(trial);
+	login_release(trial);
 }
 
 void trial_forget(struct trial *trial)
@@ -108,6 +110,7 @@ void trial_forget(struct trial *trial)
 	trial_release_slot(trial);
 	trial_work_free(trial);
 	repository_put(queue, trial->repository);
+	login_put(trial->login);
 	if (trial->listed)
 		RB_REMOVE(trials_by_id, &queue->by_id, trial);
 	queue->trials--;

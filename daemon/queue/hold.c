@@ -10,6 +10,7 @@
  * waits for.
  */
 #include "queue/hold.h"
+#include "queue/login.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,7 +97,8 @@ static bool told_already(const Queue *queue, int kind)
 
 bool queue_held(const Queue *queue, const struct trial *trial, struct queue_hold *ret_hold)
 {
-	return (trial->in_turn || trial->in_repository) && queue_hold(queue, ret_hold);
+	return (trial->in_turn || trial->in_repository || login_waiting(trial)) &&
+	       queue_hold(queue, ret_hold);
 }
 
 void hold_look(Queue *queue)

@@ -42,7 +42,7 @@ static void on_row(struct ledger_call *call)
 	queue_call_ended(queue);
 }
 
-static void go_on(struct trial *trial)
+void trial_read_again(struct trial *trial)
 {
 	struct going_on *going_on = calloc(1, sizeof(*going_on));
 	Queue *queue = trial->queue;
@@ -101,7 +101,7 @@ static void on_looked(uv_work_t *work, int status)
 							  strerror(-r));
 		}
 		if (awaited)
-			go_on(trial);
+			trial_read_again(trial);
 	}
 	look_free(look);
 	queue_call_ended(queue);

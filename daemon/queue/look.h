@@ -14,5 +14,7 @@
 int look_begin(struct trial *trial, const struct session_plan *session, struct fault *ret_fault);
 /* Its start is durable: once the look is over, it goes on (trial_go_on). */
 void look_await(struct trial *trial);
+/* What it waited for is over: it goes on, with its row read again, since it may have ended. */
+void trial_read_again(struct trial *trial);
 /* It waits no longer. */
 void look_leave(struct trial_work *work);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "queue/home.h"
+#include "queue/login_order.h"
 #include "queue/trial.h"
 #include "queue/view.h"
 
@@ -9,6 +11,14 @@
 RB_HEAD(trials_by_id, trial);
 RB_HEAD(trials_by_turn, trial);
 RB_HEAD(repositories, repository);
+RB_HEAD(login_lines, login_line);
+
+/* What the login leases of a queue share: login.h. */
+struct logins_shared {
+	struct login_lines lines;
+	struct login_folders folders;
+	Homes *homes; /* once one was needed */
+};
 
 /* What a client asked for: pause.c. */
 struct queue_pause {
@@ -38,6 +48,7 @@ struct Queue {
 	struct trials_by_id by_id;
 	struct trials_by_turn by_turn;
 	struct repositories repositories;
+	struct logins_shared logins;
 	size_t trials; /* that are not over */
 	size_t slots_used;
 	size_t accepting;	  /* on their way into the ledger, to wait for their turn */
@@ -146,6 +157,10 @@ void trial_forget(struct trial *trial);
 /* Its look is over: row is the Trial as it is now. Or it could not be read: -errno. */
 void trial_go_on(struct trial *trial, const struct ledger_row *row);
 void trial_give_up(struct trial *trial, int error);
+/* What its login needed is done: its end goes into the ledger. */
+void trial_end_recorded(struct trial *trial);
+/* Adds what became of a login to its record. */
+void trial_add_login(struct trial *trial, const struct login_outcome *outcome);
 /* One that was never listed, and will not be. It may have been claimed. */
 void trial_refuse(struct trial *trial);
 /* It holds a slot. -ENOMEM: it no longer does, and is back in its turn. */

@@ -5,6 +5,7 @@
  * claimed and gives it back when its end is in the ledger, so that there are never more than
  * MaxRunning between the two. Nothing waits while it holds a slot.
  */
+#include "queue/login.h"
 #include "queue/prune.h"
 #include "queue/repository.h"
 #include "queue/reserve.h"
@@ -66,6 +67,7 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	/* Never what keeps the loop alive. */
 	uv_unref((uv_handle_t *)&queue->retry);
 	space_init(queue);
+	logins_init(queue);
 	queue->handles = 2;
 	if (!queue->trials_folder || !queue->boot_id || sd_id128_get_boot(&boot) < 0) {
 		queue_free(queue);
@@ -85,6 +87,7 @@ static void on_queue_closed(uv_handle_t *handle)
 	free(queue->trials_folder);
 	free(queue->boot_id);
 	pause_done(&queue->pause);
+	logins_free(queue);
 	free(queue);
 }
 
@@ -112,6 +115,7 @@ void sched_add(Queue *queue, struct trial *trial)
 void sched_remove(Queue *queue, struct trial *trial)
 {
 	repository_release(trial);
+	login_release(trial);
 	if (!trial->in_turn)
 		return;
 	trial->in_turn = false;
@@ -158,6 +162,7 @@ bool sched_is_free(Queue *queue)
 int sched_claim_new(struct trial *trial)
 {
 	repository_take(trial);
+	login_take(trial);
 	sched_take_slot(trial);
 	return trial_start(trial);
 }
@@ -178,8 +183,14 @@ static void sched_claim(Queue *queue)
 		trial->in_turn = false;
 		RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
 		/* Before the slot: nothing waits while it holds one. */
-		if (!repository_take(trial))
+		if (!repository_take(trial)) {
+			login_release(trial);
 			continue;
+		}
+		if (!login_take(trial)) {
+			repository_release(trial);
+			continue;
+		}
 		sched_take_slot(trial);
 		if (trial_start(trial) < 0)
 			sched_pause(queue, SCHED_STORAGE);
@@ -219,6 +230,8 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 	struct trial *other;
 	size_t position = 0;
 
+	if (login_waiting(trial))
+		return login_position(trial, most);
 	if (!trial->in_turn)
 		return repository_position(trial, most);
 	RB_FOREACH(other, trials_by_turn, &queue->by_turn)
@@ -238,13 +251,15 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 
 	if (trial->stuck)
 		return "stuck: a process that the kernel does not let end";
-	if (paused && (trial->in_repository || trial->in_turn)) {
+	if (paused && (trial->in_repository || trial->in_turn || login_waiting(trial))) {
 		snprintf(buffer, QUEUE_REASON_BYTES, "the queue is paused%s%s", *paused ? ": " : "",
 			 paused);
 		return buffer;
 	}
 	if (trial->in_repository)
 		return repository_waits_for(trial, buffer, QUEUE_REASON_BYTES);
+	if (login_waiting(trial))
+		return login_waits_for(trial, buffer, QUEUE_REASON_BYTES);
 	if (!trial->in_turn)
 		return NULL;
 	if (queue->stopping)
@@ -354,12 +369,13 @@ void queue_call_ended(Queue *queue)
 		queue_check_stopped(queue);
 }
 
-/* Which repository it writes to, from the launch as the ledger has it. */
-static void load_repository(struct trial *trial, const struct ledger_row *row)
+/* Which repository it writes to, and whose login it uses, from the launch as the ledger has it. */
+static void load_leases(struct trial *trial, const struct ledger_row *row)
 {
 	struct launch_request request;
 	struct decode_error error;
 	struct message *message;
+	int ignored;
 
 	if (message_parse(&message, row->spec.data, row->spec.size) < 0)
 		return;
@@ -367,6 +383,7 @@ static void load_repository(struct trial *trial, const struct ledger_row *row)
 			   UNKNOWN_KEYS_IGNORED, &request, &error) == 0) {
 		trial->repository = repository_get(trial->queue, &request);
 		trial->shares = request.share_repository;
+		login_attach(trial, login_get(trial->queue, &request, &ignored));
 	}
 	message_free(message);
 }
@@ -382,7 +399,7 @@ static int load_one(const struct ledger_row *row, void *context)
 	trial = trial_new(queue, row->id, uuid, row->priority, row->state);
 	if (!trial)
 		return -ENOMEM;
-	load_repository(trial, row);
+	load_leases(trial, row);
 	if (row->state == STATE_queued || row->state == STATE_held || row->state == STATE_leasing) {
 		trial->state = STATE_queued;
 		sched_add(queue, trial);
@@ -390,6 +407,7 @@ static int load_one(const struct ledger_row *row, void *context)
 	}
 	sched_take_slot(trial);
 	repository_take_again(trial);
+	login_take_again(trial);
 	trial_recover(trial, row);
 	return 0;
 }
@@ -409,6 +427,7 @@ int queue_load(Queue *queue)
 		return r;
 	if (pruned)
 		queue_prune_resume(queue);
+	logins_load(queue);
 	sched_kick(queue);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "queue/start.h"
 
 #include "queue/launch_file.h"
+#include "queue/login.h"
 #include "queue/look.h"
 #include "queue/prompt.h"
 
@@ -140,13 +141,17 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	const struct plan_host *host = trial->queue->host;
 	int r;
 
-	r = kept_prompt_open(&kept, trial->queue->trials_fd, trial->id);
+	r = login_bind(trial, NULL, &session->login_fd, ret_fault);
+	if (r == 0)
+		r = kept_prompt_open(&kept, trial->queue->trials_fd, trial->id);
 	if (r == 0)
 		r = session_plan_make(session, host, launch, &kept.prompt, ret_fault);
-	if (r == -EINPROGRESS) {
+	if (r == -EINPROGRESS && session->harness) {
 		r = look_begin(trial, session, ret_fault);
 		return r == 0 ? -EINPROGRESS : r;
 	}
+	if (r == 0)
+		r = login_bind(trial, &session->found, &session->login_fd, ret_fault);
 	if (r == 0)
 		*ret_harness = harness_facts(launch, session);
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;
@@ -155,7 +160,7 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 static int start_request(struct trial *trial, const struct launch_request *launch,
 			 struct fault *ret_fault)
 {
-	_cleanup_(session_plan_done) struct session_plan session = {.program = PROGRAM_INIT};
+	_cleanup_(session_plan_done) struct session_plan session = SESSION_PLAN_INIT;
 	const struct plan_host *host = trial->queue->host;
 	struct trial_work *work = trial->work;
 	struct trial_harness harness = {0};
@@ -221,6 +226,7 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 	order.descriptors = work->plan->descriptors;
 	order.no_prompt = work->plan->prompt_elsewhere;
 	order.spare = steal(&work->spare);
+	login_order(trial, &order);
 	r = launch_new(&work->launch, trial->queue->launcher, &order, watch, trial);
 	/*
 	 * While its keeper is at work. Without this file the Trial runs all the same; it is only less

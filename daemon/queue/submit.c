@@ -16,6 +16,7 @@
 #include "base/fault_point.h"
 #include "base/now.h"
 #include "base/space.h"
+#include "queue/login.h"
 #include "queue/prompt.h"
 #include "queue/repository.h"
 #include "queue/space.h"
@@ -37,6 +38,7 @@ struct submit {
 	int64_t priority;
 	char *key;
 	struct repository *repository;
+	struct trial_login *login;
 	struct trial *trial; /* that has a slot already */
 	bool shares;
 	bool waits;		 /* counted as accepting */
@@ -60,6 +62,7 @@ static void submit_free(struct submit *submit)
 
 	free(submit->key);
 	repository_put(queue, submit->repository);
+	login_put(submit->login);
 	free(submit->prompt);
 	free(submit->prompt_file);
 	fd_close(submit->prompt_fd);
@@ -97,6 +100,7 @@ static struct trial *submit_make_trial(struct submit *submit)
 	if (trial) {
 		trial->repository = steal(&submit->repository);
 		trial->shares = submit->shares;
+		login_attach(trial, steal(&submit->login));
 	}
 	return trial;
 }
@@ -183,7 +187,8 @@ static void on_inserted(struct ledger_call *call)
 static bool submit_may_claim(struct submit *submit)
 {
 	if (!sched_is_free(submit->queue) ||
-	    !repository_is_free(submit->repository, submit->shares))
+	    !repository_is_free(submit->repository, submit->shares) ||
+	    !login_is_free(submit->queue, submit->login))
 		return false;
 	submit->trial = submit_make_trial(submit);
 	return submit->trial != NULL;
@@ -420,6 +425,9 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	submit->labels = stored.labels;
 	submit->repository = repository_get(submit->queue, request);
 	submit->shares = request->share_repository;
+	submit->login = login_get(submit->queue, request, &r);
+	if (r < 0)
+		return r;
 	if (request->has.key && !(submit->key = strdup(request->key)))
 		return -ENOMEM;
 	if (request->has.prompt_file && !(submit->prompt_file = strdup(request->prompt_file)))

@@ -15,6 +15,7 @@
  * ledger has unended is recovered: its keeper, if it still holds the Trial's folder, is found and
  * taken up; else its record, if there is one, is the end; else it was lost, or had not begun.
  */
+#include "queue/login.h"
 #include "queue/look.h"
 #include "queue/repository.h"
 
@@ -249,6 +250,16 @@ static void trial_keep_spare(Queue *queue, bool soon)
 		launcher_keep_spare(queue->launcher, queue->host->config->spare_seconds, soon);
 }
 
+static void trial_tell_group(struct trial *trial)
+{
+	char group[4096];
+
+	if (trial->login)
+		login_running(trial, launch_group(trial->work->launch, group, sizeof(group)) == 0
+					     ? group
+					     : NULL);
+}
+
 static void on_running(void *context, uint64_t started_at, uint64_t pid)
 {
 	struct trial *trial = context;
@@ -258,6 +269,7 @@ static void on_running(void *context, uint64_t started_at, uint64_t pid)
 	(void)pid;
 	trial_keep_spare(trial->queue, false);
 	start_done(trial->work);
+	trial_tell_group(trial);
 	trial->work->started_at = started_at;
 	if (trial->state != STATE_starting)
 		return;
@@ -296,6 +308,8 @@ static void on_ended(void *context, const struct outcome_record *record)
 	msgpack_sbuffer buffer;
 
 	FAULT_POINT(finish_record);
+	if (work->outcome >= 0)
+		return; /* its end is known, and waits for its login */
 	if (work->guarded && record->outcome == OUTCOME_canceled) {
 		/* Not a client's wish, and not the agent's end. */
 		guarded = *record;
@@ -313,7 +327,37 @@ static void on_ended(void *context, const struct outcome_record *record)
 		msgpack_sbuffer_destroy(&work->record);
 		work->record = buffer;
 	}
+	if (!login_finish(trial, record))
+		trial_end(trial);
+}
+
+void trial_end_recorded(struct trial *trial)
+{
 	trial_end(trial);
+}
+
+void trial_add_login(struct trial *trial, const struct login_outcome *outcome)
+{
+	struct login_outcome outcomes[2] = {*outcome};
+	struct trial_work *work = trial->work;
+	struct outcome_record record;
+	struct decode_error error;
+	struct message *message;
+	msgpack_sbuffer buffer;
+
+	if (message_parse(&message, work->record.data, work->record.size) < 0)
+		return;
+	if (message_decode(message, message_root(message), &outcome_record_type,
+			   UNKNOWN_KEYS_IGNORED, &record, &error) == 0) {
+		/* What a keeper told of it was that it had failed. */
+		record.has.logins = true;
+		record.logins = (struct login_outcome_list){.items = outcomes, .count = 1};
+		if (view_encode(&buffer, &outcome_record_type, &record) == 0) {
+			msgpack_sbuffer_destroy(&work->record);
+			work->record = buffer;
+		}
+	}
+	message_free(message);
 }
 
 /*
@@ -424,8 +468,12 @@ int trial_start(struct trial *trial)
 	change.uuid = sd_id128_to_uuid_string(trial->uuid, uuid);
 	if (change.backend == BACKEND_systemd)
 		change.unit = trial_unit(trial, unit);
-	if (trial->work && trial_set_state(trial, STATE_starting, &change) == 0)
+	if (trial->work && trial_set_state(trial, STATE_starting, &change) == 0) {
+		/* What is done before it is accepted would have to be undone. */
+		if (trial->listed)
+			login_prepare(trial);
 		return 0;
+	}
 	trial_unclaim(trial);
 	return -ENOMEM;
 }
@@ -473,6 +521,12 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 	r = start_launch(trial, row, trial_unit(trial, unit), &trial_launch_watch, &fault);
 	if (r == -EINPROGRESS) {
 		look_await(trial);
+		login_await(trial);
+		return;
+	}
+	/* Its login has changed since it was taken. */
+	if (r == -EAGAIN) {
+		trial_give_up(trial, 0);
 		return;
 	}
 	if (r < 0)

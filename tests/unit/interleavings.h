@@ -15,6 +15,7 @@
 #include "ledger/events.h"
 #include "ledger/writer.h"
 #include "plan/session_plan.h"
+#include "queue/login.h"
 #include "queue/look.h"
 #include "queue/queue.h"
 #include "queue/repository.h"
@@ -394,6 +395,115 @@ void look_await(struct trial *trial)
 void look_leave(struct trial_work *work)
 {
 	(void)work;
+}
+
+/* Nor a login. */
+void logins_init(Queue *queue)
+{
+	(void)queue;
+}
+
+void logins_free(Queue *queue)
+{
+	(void)queue;
+}
+
+void logins_load(Queue *queue)
+{
+	(void)queue;
+}
+
+struct trial_login *login_get(Queue *queue, const struct launch_request *request, int *ret_error)
+{
+	(void)queue;
+	(void)request;
+	*ret_error = 0;
+	return NULL;
+}
+
+void login_put(struct trial_login *login)
+{
+	(void)login;
+}
+
+void login_attach(struct trial *trial, struct trial_login *login)
+{
+	trial->login = login;
+}
+
+bool login_is_free(Queue *queue, const struct trial_login *login)
+{
+	(void)queue;
+	(void)login;
+	return true;
+}
+
+bool login_take(struct trial *trial)
+{
+	(void)trial;
+	return true;
+}
+
+void login_take_again(struct trial *trial)
+{
+	(void)trial;
+}
+
+void login_release(struct trial *trial)
+{
+	(void)trial;
+}
+
+void login_prepare(struct trial *trial)
+{
+	(void)trial;
+}
+
+void login_await(struct trial *trial)
+{
+	(void)trial;
+}
+
+void login_running(struct trial *trial, const char *cgroup)
+{
+	(void)trial;
+	(void)cgroup;
+}
+
+bool login_finish(struct trial *trial, const struct outcome_record *record)
+{
+	(void)trial;
+	(void)record;
+	return false;
+}
+
+bool login_waiting(const struct trial *trial)
+{
+	(void)trial;
+	return false;
+}
+
+size_t login_position(const struct trial *trial, size_t most)
+{
+	(void)trial;
+	(void)most;
+	return 0;
+}
+
+const char *login_waits_for(const struct trial *trial, char *buffer, size_t size)
+{
+	(void)trial;
+	(void)buffer;
+	(void)size;
+	return NULL;
+}
+
+int launch_group(const Launch *launch, char *buffer, size_t size)
+{
+	(void)launch;
+	(void)buffer;
+	(void)size;
+	return -ENOENT;
 }
 
 /* --- What keepers do by themselves --- */

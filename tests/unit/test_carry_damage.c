@@ -356,7 +356,8 @@ START_TEST(places)
 	close(place.folder_fd);
 	ck_assert_int_eq(login_key(carry_fds[LOGIN_FD_COPY], "auth.json", second), 0);
 	ck_assert_str_ne(first, second);
-	refused("nowhere/auth.json", "folder is missing");
+	ck_assert_int_eq(find("nowhere/auth.json", &place, &message), 0);
+	ck_assert(!place.there && place.folder_fd == -1);
 	ck_assert_int_eq(symlinkat("nothing", carry_fds[LOGIN_FD_COPY], "dangling"), 0);
 	refused("copy/dangling", "leads nowhere");
 	ck_assert_int_eq(mkfifoat(carry_fds[LOGIN_FD_COPY], "fifo", 0600), 0);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "session_login.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "build.h"
+#include "credentials.h"
+
+char *session_login_path(const struct plan_host *host, const char *path)
+{
+	char *text;
+
+	if (path[0] != '~')
+		return strdup(path);
+	return asprintf(&text, "%s%s", host->home, path + 1) < 0 ? NULL : text;
+}
+
+int session_login_command(const struct harness_login *login, char **ret_command)
+{
+	size_t size = 0;
+	FILE *file = open_memstream(ret_command, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < login->sign_in.count; i++)
+		fprintf(file, "%s%s", i ? " " : "", login->sign_in.items[i]);
+	return fclose(file) == 0 ? 0 : -ENOMEM;
+}
+
+/* --- None is there -------------------------------------------------------------------------------- */
+
+static int what_was_looked_for(const struct harness *harness, char **ret_text)
+{
+	size_t size = 0;
+	FILE *file = open_memstream(ret_text, &size);
+
+	if (!file)
+		return -ENOMEM;
+	for (size_t i = 0; i < harness->login_count; i++) {
+		const struct harness_login *login = &harness->logins[i];
+
+		fputs(i == 0 ? "" : ", and ", file);
+		if (login->kind == HARNESS_LOGIN_env)
+			fprintf(file, "~/" CREDENTIALS_FILE " has no %s", login->credential);
+		else
+			fprintf(file, "there is no %s", login->file);
+	}
+	return fclose(file) == 0 ? 0 : -ENOMEM;
+}
+
+/* By the first way that has a command; NULL when none has. */
+static int how_to_sign_in(const struct harness *harness, char **ret_text)
+{
+	const struct harness_login *env = harness_login_of(harness, HARNESS_LOGIN_env);
+
+	*ret_text = NULL;
+	for (size_t i = 0; i < harness->login_count; i++) {
+		const struct harness_login *login = &harness->logins[i];
+		_cleanup_free_ char *command = NULL;
+		int r;
+
+		if (login->sign_in.count == 0)
+			continue;
+		r = session_login_command(login, &command);
+		if (r == 0 && login->kind == HARNESS_LOGIN_env &&
+		    asprintf(ret_text, "%s, whose key goes into ~/" CREDENTIALS_FILE " as %s",
+			     command, login->credential) < 0)
+			r = -ENOMEM;
+		else if (r == 0 && login->kind != HARNESS_LOGIN_env)
+			*ret_text = steal(&command);
+		return r;
+	}
+	if (env && asprintf(ret_text, "put its key into ~/" CREDENTIALS_FILE ", as %s",
+			    env->credential) < 0)
+		return -ENOMEM;
+	return 0;
+}
+
+/* Names all that was looked for, and the command in the message too: some show only that. */
+static int refuse_all(const struct harness *harness, struct fault *fault)
+{
+	_cleanup_free_ char *text = NULL, *how = NULL;
+	int r = what_was_looked_for(harness, &text);
+
+	if (r == 0)
+		r = how_to_sign_in(harness, &how);
+	if (r < 0)
+		return r;
+	r = fault_void(fault, CAUSE_session_unavailable, "%s: it is not signed in: %s%s%s",
+		       harness->name, text, how ? "; to sign in: " : "", how ? how : "");
+	return how ? fault_hint(fault, "%s", how) : r;
+}
+
+int session_login_refuse(const struct harness *harness, const struct harness_login *login,
+			 const char *reason, struct fault *ret_fault)
+{
+	_cleanup_free_ char *command = NULL;
+	int r = session_login_command(login, &command);
+
+	if (r < 0)
+		return r;
+	r = fault_void(ret_fault, CAUSE_session_unavailable, "%s: its login %s: %s", harness->name,
+		       login->file, reason);
+	return *command ? fault_hint(ret_fault, "%s", command) : r;
+}
+
+/* --- Whether one is there ------------------------------------------------------------------------- */
+
+static void secret_done(struct pair *secret)
+{
+	if (secret->value)
+		explicit_bzero((char *)secret->value, strlen(secret->value));
+	free((char *)secret->name);
+	free((char *)secret->value);
+	*secret = (struct pair){0};
+}
+
+static void credentials_done(struct credentials **credentials)
+{
+	credentials_free(*credentials);
+}
+
+/* 1: it is there, and in *ret_secret; 0: it is not. FAULT: the file is at fault. */
+static int take_key(const struct plan_host *host, struct session_login *found,
+		    const struct harness_login *login, struct fault *fault)
+{
+	_cleanup_(credentials_done) struct credentials *credentials = NULL;
+	_cleanup_free_ char *path = session_login_path(host, "~/" CREDENTIALS_FILE);
+	const char *value = NULL;
+	int r;
+
+	if (!path)
+		return -ENOMEM;
+	r = credentials_read(&credentials, path, fault);
+	if (r == 0)
+		r = credentials_get(credentials, login->credential, &value, fault);
+	if (r != 0 || !value)
+		return r == FAULT ? -EBADMSG : r;
+	if (credentials_warning(credentials)) {
+		found->warning = strdup(credentials_warning(credentials));
+		if (!found->warning)
+			return -ENOMEM;
+	}
+	found->secret.name = strdup(login->variable);
+	found->secret.value = strdup(value);
+	return found->secret.name && found->secret.value ? 1 : -ENOMEM;
+}
+
+/* What the home must be like is for its lease to see (queue/home_guard.h). */
+static int take_file(const struct plan_host *host, struct session_login *found,
+		     const struct harness_login *login, struct fault *fault)
+{
+	struct stat st;
+	bool there;
+	int r = 0;
+
+	found->path = session_login_path(host, login->file);
+	if (!found->path)
+		return -ENOMEM;
+	if (login->kind != HARNESS_LOGIN_home)
+		r = login_place_find(found->path, &found->place, fault);
+	if (r != 0)
+		return r == FAULT ? -EBADMSG : r;
+	there = login->kind == HARNESS_LOGIN_home
+			? fstatat(AT_FDCWD, found->path, &st, AT_SYMLINK_NOFOLLOW) == 0
+			: found->place.there;
+	if (there)
+		return 1;
+	found->place.folder_fd = fd_close(found->place.folder_fd);
+	free(steal(&found->path));
+	return 0;
+}
+
+static int take(const struct plan_host *host, struct session_login *found,
+		const struct harness_login *login, struct fault *fault)
+{
+	switch (login->kind) {
+	case HARNESS_LOGIN_none:
+		return 1;
+	case HARNESS_LOGIN_env:
+		return take_key(host, found, login, fault);
+	default:
+		return take_file(host, found, login, fault);
+	}
+}
+
+int session_login_find(struct session_login *ret, const struct plan_host *host,
+		       const struct harness *harness, struct fault *ret_fault)
+{
+	*ret = SESSION_LOGIN_INIT;
+	for (size_t i = 0; i < harness->login_count; i++) {
+		int r = take(host, ret, &harness->logins[i], ret_fault);
+
+		if (r == 0)
+			continue;
+		if (r > 0) {
+			ret->login = &harness->logins[i];
+			return 0;
+		}
+		session_login_done(ret);
+		if (r != -EBADMSG)
+			return r;
+		/* What is there and at fault is not passed over: another account may come next. */
+		ret_fault->code = ERROR_unavailable;
+		ret_fault->cause = CAUSE_session_unavailable;
+		return FAULT;
+	}
+	return refuse_all(harness, ret_fault);
+}
+
+void session_login_done(struct session_login *found)
+{
+	secret_done(&found->secret);
+	free(found->warning);
+	free(found->path);
+	fd_close(found->place.folder_fd);
+	*found = SESSION_LOGIN_INIT;
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: MIT */
+#include "queue/login_private.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "base/now.h"
+#include "keeper/login_state.h"
+
+/* How often those that wait look whether a lock has fallen, or a login has been mended. */
+#define LOOK_MILLISECONDS 250
+
+static int login_line_compare(const struct login_line *a, const struct login_line *b)
+{
+	return strcmp(a->harness, b->harness);
+}
+
+static int trial_login_compare(const struct trial_login *a, const struct trial_login *b)
+{
+	if (a->priority != b->priority)
+		return a->priority > b->priority ? -1 : 1;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+RB_GENERATE(login_lines, login_line, by_name, login_line_compare)
+RB_GENERATE(trial_logins, trial_login, by_turn, trial_login_compare)
+
+/* --- Lines ---------------------------------------------------------------------------------------- */
+
+void logins_init(Queue *queue)
+{
+	RB_INIT(&queue->logins.lines);
+	queue->logins.folders = LOGIN_FOLDERS_INIT;
+}
+
+void logins_free(Queue *queue)
+{
+	login_folders_done(&queue->logins.folders);
+}
+
+static void on_line_closed(uv_handle_t *handle)
+{
+	struct login_line *line = handle->data;
+
+	free(line->known.reason);
+	free(line->harness);
+	free(line);
+}
+
+void login_line_drop(struct login_line *line)
+{
+	if (--line->references > 0)
+		return;
+	RB_REMOVE(login_lines, &line->queue->logins.lines, line);
+	uv_close((uv_handle_t *)&line->timer, on_line_closed);
+}
+
+static void on_look(uv_timer_t *timer)
+{
+	struct login_line *line = timer->data;
+
+	login_call(line);
+	sched_kick(line->queue);
+}
+
+static struct login_line *line_find(Queue *queue, const char *harness)
+{
+	struct login_line key = {.harness = (char *)harness};
+
+	return RB_FIND(login_lines, &queue->logins.lines, &key);
+}
+
+static struct login_line *line_get(Queue *queue, const char *harness)
+{
+	struct login_line *line = line_find(queue, harness);
+
+	if (!line) {
+		line = calloc(1, sizeof(*line));
+		if (!line || !(line->harness = strdup(harness))) {
+			free(line);
+			return NULL;
+		}
+		line->queue = queue;
+		RB_INIT(&line->waiting);
+		uv_timer_init(queue->loop, &line->timer);
+		line->timer.data = line;
+		/* Never what keeps the loop alive. */
+		uv_unref((uv_handle_t *)&line->timer);
+		RB_INSERT(login_lines, &queue->logins.lines, line);
+	}
+	line->references++;
+	return line;
+}
+
+struct trial_login *login_get(Queue *queue, const struct launch_request *request, int *ret_error)
+{
+	struct trial_login *login;
+
+	*ret_error = 0;
+	if (!request->harness)
+		return NULL;
+	login = calloc(1, sizeof(*login));
+	if (login)
+		login->line = line_get(queue, request->harness);
+	if (!login || !login->line) {
+		free(login);
+		*ret_error = -ENOMEM;
+		return NULL;
+	}
+	login->queue = queue;
+	login->wall_seconds = request->limits.has.wall_seconds ? request->limits.wall_seconds
+			      : queue->host->config->limits.has.wall_seconds
+				      ? queue->host->config->limits.wall_seconds
+				      : -1;
+	login->fault = FAULT_INIT;
+	login->use_fd = login->bind_fd = login->lease_fd = -1;
+	return login;
+}
+
+static void leave_line(struct trial_login *login)
+{
+	struct login_line *line = login->line;
+
+	if (line->called == login)
+		line->called = NULL;
+	if (!login->waiting)
+		return;
+	RB_REMOVE(trial_logins, &line->waiting, login);
+	line->waiting_count--;
+	login->waiting = false;
+	if (line->waiting_count == 0)
+		uv_timer_stop(&line->timer);
+}
+
+static void let_go(struct trial_login *login)
+{
+	struct login_line *line = login->line;
+	bool had = login->has || line->called == login;
+
+	leave_line(login);
+	login_drop_copy(login);
+	login_drop_home(login);
+	login->use_fd = fd_close(login->use_fd);
+	free(steal(&login->key));
+	login->has = false;
+	login->denied = 0;
+	fault_done(&login->fault);
+	if (had)
+		login_call(line);
+}
+
+void login_put(struct trial_login *login)
+{
+	if (!login)
+		return;
+	let_go(login);
+	login_line_drop(login->line);
+	free(login);
+}
+
+void login_attach(struct trial *trial, struct trial_login *login)
+{
+	trial->login = login;
+	if (!login)
+		return;
+	login->trial = trial;
+	login->id = trial->id;
+	login->priority = trial->priority;
+}
+
+void login_release(struct trial *trial)
+{
+	if (trial->login)
+		let_go(trial->login);
+}
+
+/* --- Waiting -------------------------------------------------------------------------------------- */
+
+void login_wait(struct trial_login *login)
+{
+	struct login_line *line = login->line;
+
+	login->waiting = true;
+	line->waiting_count++;
+	RB_INSERT(trial_logins, &line->waiting, login);
+	if (!uv_is_active((uv_handle_t *)&line->timer))
+		uv_timer_start(&line->timer, on_look, LOOK_MILLISECONDS, LOOK_MILLISECONDS);
+}
+
+void login_call(struct login_line *line)
+{
+	struct trial_login *first = RB_MIN(trial_logins, &line->waiting);
+
+	if (!first || line->called || line->checking)
+		return;
+	leave_line(first);
+	line->called = first;
+	sched_add(line->queue, first->trial);
+}
+
+/* One that came in between is not served before those that wait. */
+static bool others_first(const struct trial_login *login)
+{
+	struct login_line *line = login->line;
+	const struct trial_login *first = RB_MIN(trial_logins, &line->waiting);
+
+	return (first && trial_login_compare(first, login) < 0) ||
+	       (line->called && line->called != login &&
+		trial_login_compare(line->called, login) < 0);
+}
+
+/* --- Taking --------------------------------------------------------------------------------------- */
+
+int login_choose(const struct trial_login *login, struct session_login *ret_found,
+		 const struct harness **ret_harness, struct fault *ret_fault)
+{
+	const struct plan_host *host = login->queue->host;
+	int r;
+
+	*ret_found = SESSION_LOGIN_INIT;
+	if (!host->harnesses)
+		return fault_void(ret_fault, CAUSE_session_unavailable,
+				  "harness: none could be read; the daemon's log says why");
+	r = harness_set_find(host->harnesses, login->line->harness, ret_harness, ret_fault);
+	if (r == FAULT) {
+		ret_fault->code = ERROR_unavailable;
+		ret_fault->cause = CAUSE_session_unavailable;
+	}
+	return r ? r : session_login_find(ret_found, host, *ret_harness, ret_fault);
+}
+
+static bool is_marked(const Queue *queue, const char *key)
+{
+	struct message *message = NULL;
+	struct login_result result;
+	int r = login_suspect_read(queue->logins.folders.state, key, &message, &result);
+
+	if (r == 0)
+		message_free(message);
+	return r != -ENOENT;
+}
+
+static bool is_known(const struct login_line *line, const char *key, const struct stat *st)
+{
+	const struct login_known *known = &line->known;
+
+	return known->valid && strcmp(known->key, key) == 0 && login_stat_same(&known->st, st) &&
+	       known->marked == is_marked(line->queue, key);
+}
+
+enum login_taking login_judge(struct trial_login *login, const struct harness *harness,
+			      const struct session_login *found, int folder_fd, const char *name,
+			      bool *ret_held, struct fault *ret_fault)
+{
+	struct login_line *line = login->line;
+	struct login_known *known = &line->known;
+	char key[LOGIN_KEY_BYTES];
+	struct stat st = {0};
+	int r = login_key(folder_fd, name, key);
+
+	free(login->key);
+	login->key = r < 0 ? NULL : strdup(key);
+	if (r == 0 && !login->key)
+		r = -ENOMEM;
+	if (r < 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+		session_login_refuse(harness, found->login, strerror(r < 0 ? -r : errno),
+				     ret_fault);
+		return LOGIN_DENIED;
+	}
+	if (line->checking)
+		return LOGIN_WAITS;
+	if (!is_known(line, key, &st)) {
+		known->valid = false;
+		known->st = st;
+		known->marked = is_marked(line->queue, key);
+		memcpy(known->key, key, sizeof(known->key));
+		r = login_check(line, harness, found, folder_fd);
+		if (r == 0)
+			return LOGIN_WAITS;
+		session_login_refuse(harness, found->login, strerror(-r), ret_fault);
+		return LOGIN_DENIED;
+	}
+	if (known->state == LOGIN_good)
+		return LOGIN_TAKEN;
+	if (known->state == LOGIN_suspect) {
+		*ret_held = true;
+		return LOGIN_WAITS;
+	}
+	/* What may pass is not remembered. */
+	if (known->state == LOGIN_failed)
+		known->valid = false;
+	session_login_refuse(harness, found->login, known->reason ? known->reason : "no login",
+			     ret_fault);
+	return LOGIN_DENIED;
+}
+
+/* A refresh token that can be used once is for one Trial at a time. */
+static bool may_refresh(const struct trial_login *login, const struct harness_login *how)
+{
+	const struct login_known *known = &login->line->known;
+	double ends;
+
+	if (how->concurrency != HARNESS_CONCURRENCY_auto)
+		return how->concurrency == HARNESS_CONCURRENCY_exclusive;
+	/* What no refresh changes is not refreshed. */
+	if (how->refreshes.count == 0 && !how->expiry)
+		return false;
+	if (!known->ends || login->wall_seconds < 0)
+		return true;
+	ends = (double)known->ends_at / 1e6 - how->refresh_ahead;
+	return ends <= (double)now_microseconds() / 1e6 + login->wall_seconds;
+}
+
+static enum login_taking lock(struct trial_login *login, const struct harness *harness,
+			      const struct session_login *found, struct fault *fault)
+{
+	bool alone = may_refresh(login, found->login);
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (others_first(login))
+		return LOGIN_WAITS;
+	r = login_lock_open(login->queue->logins.folders.locks, login->key, LOGIN_LOCK_use, &fd);
+	if (r == 0 && flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
+		r = -errno;
+	if (r == -EWOULDBLOCK)
+		return LOGIN_WAITS;
+	if (r < 0) {
+		session_login_refuse(harness, found->login, strerror(-r), fault);
+		return LOGIN_DENIED;
+	}
+	login->use_fd = login->lease_fd = fd_steal(&fd);
+	return LOGIN_TAKEN;
+}
+
+static enum login_taking take_file(struct trial_login *login, const struct harness *harness,
+				   const struct session_login *found, bool *ret_held,
+				   struct fault *fault)
+{
+	enum login_taking taking = login_judge(login, harness, found, found->place.folder_fd,
+					       found->place.name, ret_held, fault);
+
+	return taking == LOGIN_TAKEN ? lock(login, harness, found, fault) : taking;
+}
+
+static enum login_taking take(struct trial_login *login, bool *ret_held)
+{
+	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
+	const struct harness *harness;
+	Queue *queue = login->queue;
+	struct fault *fault = &login->fault;
+	int r = login_choose(login, &found, &harness, fault);
+
+	if (r == 0 && found.login->kind != HARNESS_LOGIN_env &&
+	    found.login->kind != HARNESS_LOGIN_none)
+		r = login_folders_open(&queue->logins.folders, queue->host, fault);
+	if (r == 0) {
+		login->kind = found.login->kind;
+		if (login->kind != HARNESS_LOGIN_home)
+			login_drop_home(login);
+	}
+	if (r != 0) {
+		login->denied = r;
+		return LOGIN_DENIED;
+	}
+	switch (login->kind) {
+	case HARNESS_LOGIN_home:
+		return login_take_home(login, harness, &found, ret_held, fault);
+	case HARNESS_LOGIN_file:
+	case HARNESS_LOGIN_folder:
+		return take_file(login, harness, &found, ret_held, fault);
+	default:
+		return LOGIN_TAKEN;
+	}
+}
+
+/* Denied: the Trial starts, and is void with the reason. */
+static void settle(struct trial_login *login, enum login_taking taking)
+{
+	login->has = true;
+	if (taking == LOGIN_DENIED && login->denied == 0)
+		login->denied = login->fault.message ? FAULT : -ENOMEM;
+	/* The next may be one that can have it beside this one. */
+	login_call(login->line);
+}
+
+bool login_take(struct trial *trial)
+{
+	struct trial_login *login = trial->login;
+	enum login_taking taking;
+	bool held = false;
+
+	if (!login || login->has)
+		return true;
+	taking = take(login, &held);
+	login->line->held = held;
+	leave_line(login);
+	if (taking == LOGIN_WAITS) {
+		if (!login->at_home.waiting)
+			login_wait(login);
+		return false;
+	}
+	settle(login, taking);
+	return true;
+}
+
+bool login_is_free(Queue *queue, const struct trial_login *login)
+{
+	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	const struct harness *harness;
+
+	(void)queue;
+	if (!login)
+		return true;
+	return login_choose(login, &found, &harness, &ignored) != 0 ||
+	       found.login->kind == HARNESS_LOGIN_env || found.login->kind == HARNESS_LOGIN_none;
+}
+
+void login_changed(Queue *queue, const char *harness)
+{
+	struct login_line *line = line_find(queue, harness);
+
+	if (!line)
+		return;
+	line->known.valid = false;
+	login_call(line);
+	sched_kick(queue);
+}
+
+/* --- For people ----------------------------------------------------------------------------------- */
+
+bool login_waiting(const struct trial *trial)
+{
+	return trial->login && (trial->login->waiting || trial->login->at_home.waiting);
+}
+
+size_t login_position(const struct trial *trial, size_t most)
+{
+	const struct trial_login *login = trial->login;
+	struct trial_login *other;
+	size_t position = 0;
+
+	if (!login)
+		return 0;
+	if (login->at_home.waiting)
+		return home_position(&login->at_home, most);
+	if (!login->waiting)
+		return 0;
+	RB_FOREACH(other, trial_logins, &login->line->waiting)
+	if (++position > most || other == login)
+		break;
+	return position > most ? 0 : position;
+}
+
+const char *login_waits_for(const struct trial *trial, char *buffer, size_t size)
+{
+	const struct trial_login *login = trial->login;
+	const struct login_line *line;
+
+	if (!login)
+		return NULL;
+	if (login->at_home.waiting)
+		return home_waits_for(&login->at_home, buffer, size);
+	if (!login->waiting)
+		return NULL;
+	line = login->line;
+	if (line->held)
+		snprintf(buffer, size,
+			 "its login, which is suspect: %s; see trialctl logins, or: "
+			 "trialctl login restore %s",
+			 line->known.reason ? line->known.reason : "", line->harness);
+	else if (line->checking)
+		snprintf(buffer, size, "its login to be looked at");
+	else
+		snprintf(buffer, size, "its login: one of those that use it may refresh it");
+	return buffer;
+}
+
+void login_line_look(Queue *queue, const char *harness, struct login_line_status *ret_status)
+{
+	struct login_line *line = line_find(queue, harness);
+	struct trial *trial;
+
+	*ret_status = (struct login_line_status){0};
+	if (!line)
+		return;
+	for (trial = queue_first(queue); trial; trial = queue_next(trial)) {
+		struct trial_login *login = trial->login;
+
+		if (!login || login->line != line)
+			continue;
+		ret_status->waiting += login_waiting(trial);
+		if (login->home && !ret_status->home.path)
+			home_look(login->home, &ret_status->home);
+	}
+}

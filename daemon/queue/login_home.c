@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include "queue/login_private.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * The Trials home as a login: leased, looked at, wiped. The home is looked at only by the Trial that
+ * has it, since nobody else may see what an agent is just making of it.
+ */
+
+/* What home_guard.h wants to know, with what has to be freed of it. */
+struct where {
+	struct home_where where;
+	char *path;
+	char *production;
+	char *command;
+};
+
+static void where_done(struct where *where)
+{
+	free(where->path);
+	free(where->production);
+	free(where->command);
+}
+
+static int where_make(struct where *ret, const struct plan_host *host,
+		      const struct harness *harness, const struct harness_login *how)
+{
+	int r = session_login_command(how, &ret->command);
+
+	ret->path = session_login_path(host, how->home);
+	ret->production = session_login_path(host, how->target);
+	if (r < 0 || !ret->path || !ret->production)
+		return -ENOMEM;
+	ret->where = (struct home_where){
+		.product = harness->program.product,
+		.sign_in = ret->command,
+		.path = ret->path,
+		.production = ret->production,
+		.home = host->home,
+		.state_folder = host->state_folder,
+		.runtime_folder = host->runtime_folder,
+		.config_folder = host->config_folder,
+		.login = login_copy_name(how),
+		.keep = (const char *const *)how->keep.items,
+		.keep_count = how->keep.count,
+	};
+	return 0;
+}
+
+static void on_called(struct home_waiter *waiter)
+{
+	struct trial_login *login = container_of(waiter, struct trial_login, at_home);
+
+	sched_add(login->queue, login->trial);
+	sched_kick(login->queue);
+}
+
+static void on_wiped(struct home_waiter *waiter, int result, struct fault *fault)
+{
+	login_wiped(container_of(waiter, struct trial_login, at_home), result, fault);
+}
+
+void login_drop_home(struct trial_login *login)
+{
+	Home *home = steal(&login->home);
+
+	if (login->at_home.home)
+		home_release(&login->at_home);
+	home_put(home);
+}
+
+/* The home as it is now; another one than before is let go of. */
+static int find_home(struct trial_login *login, const struct where *where, struct fault *fault)
+{
+	struct logins_shared *shared = &login->queue->logins;
+	Home *home = NULL;
+	int r = 0;
+
+	if (!shared->homes)
+		r = homes_new(&shared->homes, login->queue->loop, shared->folders.locks);
+	if (r == 0)
+		r = home_get(&home, shared->homes, &where->where, fault);
+	if (r != 0)
+		return r;
+	if (login->home && login->home != home)
+		login_drop_home(login);
+	if (login->home) {
+		home_put(home);
+		return 0;
+	}
+	login->home = home;
+	login->at_home = (struct home_waiter){
+		.id = login->id,
+		.priority = login->priority,
+		.called = on_called,
+		.wiped = on_wiped,
+	};
+	return 0;
+}
+
+enum login_taking login_take_home(struct trial_login *login, const struct harness *harness,
+				  const struct session_login *found, bool *ret_held,
+				  struct fault *ret_fault)
+{
+	_cleanup_(where_done) struct where where = {0};
+	enum login_taking taking;
+	int r = where_make(&where, login->queue->host, harness, found->login);
+
+	if (r == 0)
+		r = find_home(login, &where, ret_fault);
+	if (r != 0) {
+		login_drop_home(login);
+		login->denied = r;
+		return LOGIN_DENIED;
+	}
+	if (!login->at_home.has && !home_take(login->home, &login->at_home))
+		return LOGIN_WAITS;
+	taking = login_judge(login, harness, found, home_fd(login->home), where.where.login,
+			     ret_held, ret_fault);
+	/* Whoever mends it needs it. */
+	if (*ret_held || taking == LOGIN_DENIED)
+		login_drop_home(login);
+	else if (taking == LOGIN_TAKEN)
+		login->lease_fd = home_lock(&login->at_home);
+	return taking;
+}
+
+int login_wipe_home(struct trial_login *login, struct fault *ret_fault)
+{
+	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
+	_cleanup_(where_done) struct where where = {0};
+	const struct harness *harness;
+	int r = login_choose(login, &found, &harness, ret_fault);
+
+	if (r == 0 && found.login->kind != HARNESS_LOGIN_home)
+		r = -EAGAIN;
+	if (r == 0)
+		r = where_make(&where, login->queue->host, harness, found.login);
+	return r == 0 ? home_wipe(&login->at_home, &where.where) : r;
+}
+
+void login_take_again(struct trial *trial)
+{
+	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	_cleanup_(where_done) struct where where = {0};
+	struct trial_login *login = trial->login;
+	const struct harness *harness;
+	Queue *queue = trial->queue;
+
+	if (!login)
+		return;
+	login->has = login->given = true;
+	/* The locks of files are its keeper's; of a home it is good to know whose it is. */
+	if (login_choose(login, &found, &harness, &ignored) != 0)
+		return;
+	login->kind = found.login->kind;
+	if (login->kind == HARNESS_LOGIN_home &&
+	    login_folders_open(&queue->logins.folders, queue->host, &ignored) == 0 &&
+	    where_make(&where, queue->host, harness, found.login) == 0 &&
+	    find_home(login, &where, &ignored) == 0)
+		home_take_again(login->home, &login->at_home);
+}

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+#include "queue/login_order.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/folder.h"
+#include "base/wipe.h"
+#include "keeper/login_file.h"
+#include "keeper/task.h"
+#include "launch/task.h"
+#include "queue/view.h"
+
+#define LOCKS_FOLDER ".thirdshift/trials/locks"
+#define NOTE_SUFFIX ".carry"
+#define NOTE_NAME_BYTES 40
+
+#define LOGIN_NOTE_FIELDS(X)                                                                       \
+	X(about, BLOB, REQUIRED, LOGIN_BYTES_MAX, "a keeper_login")                                \
+	X(folder, PATH, REQUIRED, PATH_BYTES_MAX, "the host's")                                    \
+	X(key, STRING, REQUIRED, 255, "what proves that it is still the same folder")
+
+#define LOGIN_NOTE_MESSAGES(M) M(login_note, LOGIN_NOTE_FIELDS)
+LOGIN_NOTE_MESSAGES(MESSAGE_STRUCT_)
+LOGIN_NOTE_MESSAGES(MESSAGE_TYPE_)
+
+#define PRESENCE_REQUIRED true
+#define PRESENCE_OPTIONAL false
+#define THIS login_note
+#define FIELDS LOGIN_NOTE_FIELDS
+#include "proto/field_table.h"
+
+/* --- Folders -------------------------------------------------------------------------------------- */
+
+int login_folders_open(struct login_folders *folders, const struct plan_host *host,
+		       struct fault *ret_fault)
+{
+	_cleanup_free_ char *state = NULL, *locks = NULL;
+	int r = 0;
+
+	if (asprintf(&state, "%s/logins", host->state_folder) < 0 ||
+	    asprintf(&locks, "%s/" LOCKS_FOLDER, host->home) < 0)
+		return -ENOMEM;
+	if (folders->state < 0)
+		r = folder_private(&state, &folders->state, ret_fault);
+	if (r == 0 && folders->locks < 0)
+		r = folder_private(&locks, &folders->locks, ret_fault);
+	if (r == FAULT) {
+		ret_fault->code = ERROR_unavailable;
+		ret_fault->cause = CAUSE_session_unavailable;
+	}
+	return r;
+}
+
+void login_folders_done(struct login_folders *folders)
+{
+	folders->state = fd_close(folders->state);
+	folders->locks = fd_close(folders->locks);
+}
+
+/* --- Orders --------------------------------------------------------------------------------------- */
+
+const char *login_copy_name(const struct harness_login *login)
+{
+	const char *slash = strrchr(login->file, '/');
+
+	return slash ? slash + 1 : login->file;
+}
+
+static const char *unit_word(const struct harness_login *login)
+{
+	static const char *const words[] = {
+		[HARNESS_EXPIRY_s] = "s",
+		[HARNESS_EXPIRY_ms] = "ms",
+		[HARNESS_EXPIRY_rfc3339] = "rfc3339",
+	};
+
+	return login->expiry ? words[login->expiry_unit] : NULL;
+}
+
+static struct keeper_login about_of(const struct harness *harness,
+				    const struct session_login *found,
+				    const struct login_trial *trial)
+{
+	const struct harness_login *login = found->login;
+	bool home = login->kind == HARNESS_LOGIN_home;
+
+	return (struct keeper_login){
+		.has = {.version = true,
+			.harness = true,
+			.trial = trial->folder_fd >= 0,
+			.file = true,
+			.copy = true,
+			.in_place = true,
+			.home = true,
+			.require = login->require.count > 0,
+			.identity = login->identity.count > 0,
+			.refreshes = login->refreshes.count > 0,
+			.expiry = login->expiry != NULL,
+			.unit = login->expiry != NULL,
+			.refresh_ahead = login->refresh_ahead > 0,
+			.seconds = trial->seconds >= 0,
+			.lease = trial->lease > 0},
+		.version = LOGIN_VERSION,
+		.harness = harness->name,
+		.trial = trial->id,
+		.file = home ? login_copy_name(login) : found->place.name,
+		.copy = login_copy_name(login),
+		.in_place = login->kind == HARNESS_LOGIN_file,
+		.home = home,
+		.require = login->require,
+		.identity = login->identity,
+		.refreshes = login->refreshes,
+		.expiry = login->expiry,
+		.unit = unit_word(login),
+		.refresh_ahead = login->refresh_ahead,
+		.seconds = trial->seconds,
+		.lease = trial->lease,
+	};
+}
+
+/* One that is not given stays -1. */
+static int take_copy(int fd, int *ret_fd)
+{
+	*ret_fd = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return fd >= 0 && *ret_fd < 0 ? -errno : 0;
+}
+
+static int take_folders(struct login_order *order, const struct login_folders *folders, int host,
+			int copy, int trial)
+{
+	int r = take_copy(host, &order->descriptors[LOGIN_FD_PRODUCTION]);
+
+	if (r == 0)
+		r = take_copy(copy, &order->descriptors[LOGIN_FD_COPY]);
+	if (r == 0)
+		r = take_copy(trial, &order->descriptors[LOGIN_FD_TRIAL]);
+	if (r == 0)
+		r = take_copy(folders->state, &order->descriptors[LOGIN_FD_STATE]);
+	return r == 0 ? take_copy(folders->locks, &order->descriptors[LOGIN_FD_LOCKS]) : r;
+}
+
+static int make(struct login_order *order, const struct login_folders *folders,
+		const struct keeper_login *about, int host, int copy, int trial)
+{
+	int r = view_encode(&order->about, &keeper_login_type, about);
+
+	if (r == 0)
+		r = login_about_memfd(about, &order->descriptors[LOGIN_FD_ABOUT]);
+	if (r == 0)
+		r = login_key(host, about->file, order->key);
+	order->home = about->home;
+	return r == 0 ? take_folders(order, folders, host, about->home ? host : copy, trial) : r;
+}
+
+int login_order_make(struct login_order *ret, const struct login_folders *folders,
+		     const struct harness *harness, const struct session_login *found, int home_fd,
+		     const struct login_trial *trial)
+{
+	const struct keeper_login about = about_of(harness, found, trial);
+	int r;
+
+	*ret = LOGIN_ORDER_INIT;
+	r = make(ret, folders, &about, home_fd >= 0 ? home_fd : found->place.folder_fd,
+		 trial->copy_fd, trial->folder_fd);
+	if (r < 0)
+		login_order_done(ret);
+	return r;
+}
+
+void login_order_done(struct login_order *order)
+{
+	for (int i = 0; i < LOGIN_FDS; i++)
+		fd_close(order->descriptors[i]);
+	msgpack_sbuffer_destroy(&order->about);
+	*order = LOGIN_ORDER_INIT;
+}
+
+/* --- Tasks ---------------------------------------------------------------------------------------- */
+
+static int memfd_with_order(const struct login_order *order, const char *what, int *ret_fd)
+{
+	struct keeper_login about;
+	struct decode_error error;
+	struct message *message;
+	int r = message_parse(&message, order->about.data, order->about.size);
+
+	if (r < 0)
+		return r;
+	r = message_decode(message, message_root(message), &keeper_login_type, UNKNOWN_KEYS_REFUSED,
+			   &about, &error);
+	if (r == 0) {
+		about.has.order = true;
+		about.order = what;
+		r = login_about_memfd(&about, ret_fd);
+	}
+	message_free(message);
+	return r;
+}
+
+int login_order_run(const struct login_order *order, const char *keeper, const char *what,
+		    struct message **ret_message, struct login_result *ret_result)
+{
+	_cleanup_close_ int about = -1, null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	struct task_order task = {
+		.keeper = keeper,
+		.words = {"carry"},
+		.descriptor_count = LOGIN_FDS,
+		.most = LOGIN_BYTES_MAX,
+		.milliseconds = TASK_MILLISECONDS,
+	};
+	_cleanup_free_ char *answer = NULL;
+	size_t size = 0;
+	int r = null < 0 ? -errno : memfd_with_order(order, what, &about);
+
+	if (r < 0)
+		return r;
+	for (int i = 0; i < LOGIN_FDS; i++)
+		task.descriptors[i] = order->descriptors[i] >= 0 ? order->descriptors[i] : null;
+	task.descriptors[LOGIN_FD_ABOUT] = about;
+	r = task_run(&task, &answer, &size);
+	return r < 0 ? r : login_result_parse(answer, size, ret_message, ret_result);
+}
+
+/* --- Notes ---------------------------------------------------------------------------------------- */
+
+static void note_name(uint64_t id, char name[NOTE_NAME_BYTES])
+{
+	snprintf(name, NOTE_NAME_BYTES, "%" PRIu64 NOTE_SUFFIX, id);
+}
+
+int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id)
+{
+	const struct login_note note = {
+		.has = {.about = true, .folder = true, .key = true},
+		.about = {.data = (const uint8_t *)order->about.data, .size = order->about.size},
+		.folder = host_folder,
+		.key = order->key,
+	};
+	char name[NOTE_NAME_BYTES];
+	msgpack_sbuffer buffer;
+	int r = view_encode(&buffer, &login_note_type, &note);
+
+	if (r < 0)
+		return r;
+	note_name(id, name);
+	r = login_file_replace(order->descriptors[LOGIN_FD_STATE], name, buffer.data, buffer.size,
+			       NULL, false);
+	msgpack_sbuffer_destroy(&buffer);
+	return r;
+}
+
+void login_note_remove(int state_fd, uint64_t id)
+{
+	char name[NOTE_NAME_BYTES];
+
+	note_name(id, name);
+	unlinkat(state_fd, name, 0);
+}
+
+/* The host's folder as it is called now; -ESTALE when that is another one. */
+static int note_open(const struct login_note *note, const struct keeper_login *about, int *ret_fd)
+{
+	char key[LOGIN_KEY_BYTES];
+	int fd = open(note->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR ? -ESTALE : -errno;
+	r = login_key(fd, about->file, key);
+	if (r == 0 && strcmp(key, note->key) != 0)
+		r = -ESTALE;
+	if (r < 0) {
+		close(fd);
+		return r;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int note_order(struct login_order *ret, const struct login_folders *folders,
+		      const struct login_note *note, int trial_fd)
+{
+	_cleanup_close_ int copy = openat(trial_fd, LOGIN_COPY_FOLDER,
+					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int host = -1;
+	struct message *message = NULL;
+	struct keeper_login about;
+	struct decode_error error;
+	int r = message_parse(&message, note->about.data, note->about.size);
+
+	if (r == 0)
+		r = message_decode(message, message_root(message), &keeper_login_type,
+				   UNKNOWN_KEYS_REFUSED, &about, &error);
+	if (r == 0)
+		r = note_open(note, &about, &host);
+	/* Without a copy there is nothing that could be carried. */
+	if (r == 0 && copy < 0 && !about.home)
+		r = -ESTALE;
+	if (r == 0)
+		r = make(ret, folders, &about, host, copy, trial_fd);
+	message_free(message);
+	return r;
+}
+
+int login_note_read(struct login_order *ret, const struct login_folders *folders, uint64_t id,
+		    int trial_fd)
+{
+	_cleanup_login_content_ struct login_content content = {0};
+	char name[NOTE_NAME_BYTES], reason[GATE_REASON_BYTES];
+	struct message *message = NULL;
+	struct decode_error error;
+	struct login_note note;
+	int r;
+
+	*ret = LOGIN_ORDER_INIT;
+	note_name(id, name);
+	r = login_file_read(folders->state, name, &content, reason);
+	if (r == -ENOENT)
+		return 0;
+	if (r == 0)
+		r = message_parse(&message, content.data, content.size);
+	if (r == 0)
+		r = message_decode(message, message_root(message), &login_note_type,
+				   UNKNOWN_KEYS_IGNORED, &note, &error);
+	if (r == 0)
+		r = note_order(ret, folders, &note, trial_fd);
+	message_free(message);
+	if (r == 0)
+		return 1;
+	login_order_done(ret);
+	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN)
+		return r;
+	login_note_remove(folders->state, id);
+	return 0;
+}
+
+int login_notes(int state_fd, uint64_t **ret_ids, size_t *ret_count)
+{
+	int fd = openat(state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	uint64_t *ids = NULL, *more;
+	struct dirent *entry;
+	size_t count = 0;
+	int r = 0;
+
+	if (!folder) {
+		r = -errno;
+		fd_close(fd);
+		return r;
+	}
+	while (r == 0 && (entry = readdir(folder))) {
+		char *end;
+		uint64_t id = strtoull(entry->d_name, &end, 10);
+
+		if (id == 0 || strcmp(end, NOTE_SUFFIX) != 0)
+			continue;
+		more = realloc(ids, (count + 1) * sizeof(*ids));
+		r = more ? 0 : -ENOMEM;
+		if (more) {
+			ids = more;
+			ids[count++] = id;
+		}
+	}
+	closedir(folder);
+	*ret_ids = ids;
+	*ret_count = count;
+	return r;
+}
+
+/* --- What is left of it --------------------------------------------------------------------------- */
+
+int login_remove_copy(int trial_fd)
+{
+	int fd = openat(trial_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int r = wipe_remove(trial_fd, LOGIN_COPY_FOLDER, NULL);
+
+	while (folder && (entry = readdir(folder))) {
+		size_t size = strlen(entry->d_name);
+
+		/* login-HARNESS.seen (keeper/carry_host.c), and what a kill left beside it */
+		if (strncmp(entry->d_name, "login-", 6) == 0 && size > 6)
+			unlinkat(trial_fd, entry->d_name, 0);
+	}
+	if (folder)
+		closedir(folder);
+	else
+		fd_close(fd);
+	return r;
+}

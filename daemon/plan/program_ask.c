@@ -80,6 +80,7 @@ int program_question_make(struct program_question *ret, const struct plan_host *
 		.session = {.arguments = session->harness->program.version_arguments},
 		.bound_home = session->bound_home,
 		.prompt_fd = -1,
+		.login_fd = -1,
 	};
 	int r;
 

@@ -238,46 +238,63 @@ enum carry_look carry_prepare(struct carry *carry)
 	return result;
 }
 
-static int write_host(struct carry *carry, const struct login_content *good)
+static bool same(const struct login_content *a, const struct login_content *b)
 {
-	return login_file_replace(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file,
-				  good->data, good->size, NULL, true);
+	return a->data && b->data && a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-/* The good one; the one before, where the host has the good one already. */
-static int find_good(struct carry *carry, struct login_content *ret)
+static bool is_marked(const struct carry *carry)
 {
-	_cleanup_login_content_ struct login_content production = {0};
-	char reason[GATE_REASON_BYTES];
-	int state = carry->folders[LOGIN_FD_STATE], r;
+	_cleanup_login_content_ struct login_content mark = {0};
 
-	login_file_read(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file, &production,
-			reason);
-	r = login_kept_read(state, carry->key, LOGIN_KEPT_good, ret);
-	if (r == 0 && ret->size == production.size && production.data &&
-	    memcmp(ret->data, production.data, ret->size) == 0) {
+	return login_kept_read(carry->folders[LOGIN_FD_STATE], carry->key, LOGIN_KEPT_suspect,
+			       &mark) != -ENOENT;
+}
+
+/*
+ * The good one. Where the host has that already it stays, if there is a mark: what a Trial made of
+ * its copy never reached the host, and what came before may be used up. Else it is the one before.
+ */
+static int find_good(struct carry *carry, const struct login_content *production,
+		     struct login_content *ret)
+{
+	int state = carry->folders[LOGIN_FD_STATE];
+	int r = login_kept_read(state, carry->key, LOGIN_KEPT_good, ret);
+
+	if (r == 0 && same(ret, production) && !is_marked(carry)) {
 		login_content_done(ret);
 		r = login_kept_read(state, carry->key, LOGIN_KEPT_previous, ret);
 	}
 	return r;
 }
 
-enum carry_look carry_restore(struct carry *carry)
+static int put_good_back(struct carry *carry)
 {
-	_cleanup_login_content_ struct login_content good = {0};
-	enum carry_look result = CARRY_LOOK_DONE;
+	_cleanup_login_content_ struct login_content good = {0}, production = {0};
+	char reason[GATE_REASON_BYTES];
 	int r;
 
-	if (!carry_lock(carry))
-		return carry_again(carry, CARRY_BUSY_SECONDS);
-	r = find_good(carry, &good);
-	if (r == 0)
-		r = write_host(carry, &good);
+	login_file_read(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file, &production,
+			reason);
+	r = find_good(carry, &production, &good);
+	if (r == 0 && !same(&good, &production))
+		r = login_file_replace(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file,
+				       good.data, good.size, NULL, true);
 	if (r == 0)
 		r = login_content_copy(&carry->last, good.data, good.size);
 	if (r == 0)
 		r = login_kept_remove(carry->folders[LOGIN_FD_STATE], carry->key,
 				      LOGIN_KEPT_suspect);
+	return r;
+}
+
+enum carry_look carry_restore(struct carry *carry)
+{
+	int r;
+
+	if (!carry_lock(carry))
+		return carry_again(carry, CARRY_BUSY_SECONDS);
+	r = put_good_back(carry);
 	if (r == -ENOENT)
 		carry_say(carry, LOGIN_absent, "there is no other good one to put back");
 	else if (r < 0)
@@ -285,5 +302,5 @@ enum carry_look carry_restore(struct carry *carry)
 	else
 		carry_say(carry, LOGIN_good, NULL);
 	carry_unlock(carry);
-	return result;
+	return CARRY_LOOK_DONE;
 }

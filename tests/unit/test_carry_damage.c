@@ -249,6 +249,24 @@ START_TEST(restored)
 }
 END_TEST
 
+/* What a Trial damages is its copy: what the host has is the newest, and what came before is spent. */
+START_TEST(restored_where_the_host_is_unharmed)
+{
+	carry_begin(false);
+	login_save_renamed(LOGIN_COPY, login_text(2));
+	carry_looked(LOGIN_good);
+	file_holds(LOGIN_HOST, login_text(2));
+	login_save_in_place(LOGIN_COPY, "{}");
+	carry_finish(&carry);
+	ck_assert_int_eq(carry.state, LOGIN_suspect);
+	ck_assert_int_eq(carry_restore(&carry), CARRY_LOOK_DONE);
+	ck_assert_int_eq(carry.state, LOGIN_good);
+	file_holds(LOGIN_HOST, login_text(2));
+	ck_assert_int_eq(carry_check(&carry), CARRY_LOOK_DONE);
+	ck_assert_int_eq(carry.state, LOGIN_good);
+}
+END_TEST
+
 START_TEST(nothing_to_begin_with)
 {
 	carry_make(false, false);
@@ -438,6 +456,7 @@ static Suite *carry_damage_suite(void)
 	tcase_add_test(test_case, doubt_starts_anew);
 	tcase_add_test(test_case, signing_in_mends);
 	tcase_add_test(test_case, restored);
+	tcase_add_test(test_case, restored_where_the_host_is_unharmed);
 	tcase_add_test(test_case, nothing_to_begin_with);
 	tcase_add_loop_test(test_case, home_refreshed, 0, LOGIN_SAVES);
 	tcase_add_loop_test(test_case, home_damaged, 0, 5);

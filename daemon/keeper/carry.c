@@ -69,6 +69,15 @@ static enum carry_look settle(struct carry *carry)
 	return carry_say(carry, LOGIN_good, NULL);
 }
 
+/* For people; nothing is decided by it. */
+static void tell_refreshed(const struct carry *carry)
+{
+	struct login_result result;
+
+	carry_fill(carry, &result);
+	login_refreshed_write(carry->folders[LOGIN_FD_STATE], carry->key, &result);
+}
+
 /* That a backup cannot be written is no reason to lose a new login too. */
 static enum carry_look carry_out(struct carry *carry, const struct sides *sides)
 {
@@ -88,6 +97,7 @@ static enum carry_look carry_out(struct carry *carry, const struct sides *sides)
 	carry->refreshed_at = now_microseconds();
 	r = carry_remember(carry, copy);
 	login_carried_write(state, carry->key, copy->data, copy->size);
+	tell_refreshed(carry);
 	carry_keep_good(carry, copy);
 	return r < 0 ? carry_fail(carry, "the new login cannot be kept", r) : settle(carry);
 }
@@ -294,6 +304,7 @@ static enum carry_look look_at_home(struct carry *carry, struct sides *sides)
 		keep_previous(carry, &carry->last);
 		login_carried_write(carry->folders[LOGIN_FD_STATE], carry->key, candidate.data,
 				    candidate.size);
+		tell_refreshed(carry);
 	}
 	carry_keep_good(carry, &sides->production);
 	return settle(carry);

@@ -502,6 +502,8 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_STREAM] = decode_word,
 	[FIELD_CHECK_STATE] = decode_word,
 	[FIELD_HOLD] = decode_word,
+	[FIELD_LOGIN_KIND] = decode_word,
+	[FIELD_LOGIN_CONDITION] = decode_word,
 	[FIELD_LIMITS] = decode_structure,
 	[FIELD_BOUNDARY] = decode_structure,
 	[FIELD_TRIAL] = decode_structure,
@@ -515,6 +517,7 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_TRIALS] = decode_structures,
 	[FIELD_TRIAL_HARNESS] = decode_structure,
 	[FIELD_HARNESSES] = decode_structures,
+	[FIELD_LOGINS] = decode_structures,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

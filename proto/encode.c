@@ -261,6 +261,8 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_STREAM] = {encode_word, BY_HAS},
 	[FIELD_CHECK_STATE] = {encode_word, BY_HAS},
 	[FIELD_HOLD] = {encode_word, BY_HAS},
+	[FIELD_LOGIN_KIND] = {encode_word, BY_HAS},
+	[FIELD_LOGIN_CONDITION] = {encode_word, BY_HAS},
 	[FIELD_LIMITS] = {encode_structure, BY_HAS},
 	[FIELD_BOUNDARY] = {encode_structure, BY_HAS},
 	[FIELD_TRIAL] = {encode_structure, BY_HAS},
@@ -274,6 +276,7 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_TRIALS] = {encode_structures, BY_COUNT},
 	[FIELD_TRIAL_HARNESS] = {encode_structure, BY_HAS},
 	[FIELD_HARNESSES] = {encode_structures, BY_COUNT},
+	[FIELD_LOGINS] = {encode_structures, BY_COUNT},
 };
 
 static bool field_present(const struct field *field, const void *structure)

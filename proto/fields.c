@@ -53,6 +53,10 @@
 #define FIELDS HARNESS_VIEW_FIELDS
 #include "field_table.h"
 
+#define THIS login_view
+#define FIELDS LOGIN_VIEW_FIELDS
+#include "field_table.h"
+
 #define THIS outcome_record
 #define FIELDS OUTCOME_FIELDS
 #include "field_table.h"
@@ -117,6 +121,14 @@
 #define FIELDS HARNESS_FIELDS
 #include "field_table.h"
 
+#define THIS logins_request
+#define FIELDS LOGINS_FIELDS
+#include "field_table.h"
+
+#define THIS login_restore_request
+#define FIELDS LOGIN_RESTORE_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -159,6 +171,14 @@
 
 #define THIS harness_reply
 #define FIELDS HARNESS_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS logins_reply
+#define FIELDS LOGINS_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS login_restore_reply
+#define FIELDS LOGINS_REPLY_FIELDS
 #include "field_table.h"
 
 #define THIS shutdown_reply
@@ -214,6 +234,8 @@ ASSERT_WIDTH_(network)
 ASSERT_WIDTH_(backend)
 ASSERT_WIDTH_(stream)
 ASSERT_WIDTH_(check_state)
+ASSERT_WIDTH_(login_kind)
+ASSERT_WIDTH_(login_condition)
 
 #define ARGUMENTS_(verb, FIELDS) [VERB_##verb] = &verb##_request_type,
 
@@ -238,6 +260,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_DOCTOR_CHECKS] = &doctor_check_type,
 		[FIELD_TRIAL_HARNESS] = &trial_harness_type,
 		[FIELD_HARNESSES] = &harness_view_type,
+		[FIELD_LOGINS] = &login_view_type,
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
 	};

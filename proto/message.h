@@ -36,6 +36,8 @@
 #define BACKEND_ENUMERATOR_(name, doc) BACKEND_##name,
 #define STREAM_ENUMERATOR_(name, doc) STREAM_##name,
 #define CHECK_ENUMERATOR_(name, doc) CHECK_##name,
+#define LOGIN_KIND_ENUMERATOR_(name, doc) LOGIN_KIND_##name,
+#define LOGIN_CONDITION_ENUMERATOR_(name, doc) LOGIN_CONDITION_##name,
 
 enum verb { PROTOCOL_VERBS(VERB_ENUMERATOR_) VERB_COUNT };
 enum event { PROTOCOL_EVENTS(EVENT_ENUMERATOR_) EVENT_COUNT };
@@ -51,6 +53,10 @@ enum network { PROTOCOL_NETWORKS(NETWORK_ENUMERATOR_) NETWORK_COUNT };
 enum backend { PROTOCOL_BACKENDS(BACKEND_ENUMERATOR_) BACKEND_COUNT };
 enum stream { PROTOCOL_STREAMS(STREAM_ENUMERATOR_) STREAM_COUNT };
 enum check_state { PROTOCOL_CHECK_STATES(CHECK_ENUMERATOR_) CHECK_COUNT };
+enum login_kind { PROTOCOL_LOGIN_KINDS(LOGIN_KIND_ENUMERATOR_) LOGIN_KIND_COUNT };
+enum login_condition {
+	PROTOCOL_LOGIN_CONDITIONS(LOGIN_CONDITION_ENUMERATOR_) LOGIN_CONDITION_COUNT
+};
 
 /* The word of a value, or NULL when out of range; the value of a word, or -EINVAL. */
 #define DECLARE_WORDS_(set)                                                                      \
@@ -70,6 +76,8 @@ DECLARE_WORDS_(network)
 DECLARE_WORDS_(backend)
 DECLARE_WORDS_(stream)
 DECLARE_WORDS_(check_state)
+DECLARE_WORDS_(login_kind)
+DECLARE_WORDS_(login_condition)
 
 /* Whether an outcome counts against the Arm. */
 bool outcome_counts(enum outcome outcome);
@@ -111,6 +119,7 @@ LIST_TYPE_(status_trial_list, status_trial)
 LIST_TYPE_(trial_list, trial_view)
 LIST_TYPE_(doctor_check_list, doctor_check)
 LIST_TYPE_(harness_view_list, harness_view)
+LIST_TYPE_(login_view_list, login_view)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -162,6 +171,9 @@ LIST_TYPE_(harness_view_list, harness_view)
 #define MEMBER_DOCTOR_CHECKS_(n) struct doctor_check_list n;
 #define MEMBER_TRIAL_HARNESS_(n) struct trial_harness n;
 #define MEMBER_HARNESSES_(n) struct harness_view_list n;
+#define MEMBER_LOGIN_KIND_(n) enum login_kind n;
+#define MEMBER_LOGIN_CONDITION_(n) enum login_condition n;
+#define MEMBER_LOGINS_(n) struct login_view_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
@@ -169,7 +181,8 @@ LIST_TYPE_(harness_view_list, harness_view)
 	X(BLOB) X(STRINGS) X(BYTES_LIST) X(PAIRS) X(STRING_PAIRS) X(STATE) X(OUTCOME) X(CAUSE)   \
 	X(ENDER) X(ROLE) X(MODE) X(NETWORK) X(BACKEND) X(STREAM) X(LIMITS) X(BOUNDARY) X(TRIAL)  \
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
-	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)
+	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
+	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

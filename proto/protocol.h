@@ -70,6 +70,8 @@
 	X(resume, "take a pause back")                                                           \
 	X(drain, "pause, and say when nothing runs any more")                                    \
 	X(harness, "what is known of the Harnesses, and where their programs are")               \
+	X(logins, "how each Harness is signed in: where, whether, until when, who has it")       \
+	X(login_restore, "put the last good login of a Harness back")                            \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 
@@ -142,6 +144,23 @@
 	X(drain, "a client's drain; resume ends it")                                             \
 	X(disk, "too little free space; ends by itself when there is enough")                    \
 	X(sandbox, "no sandbox can be built here; doctor says why, and it ends once that is mended")
+
+/* X(name, "meaning"): what a Harness is signed in by */
+#define PROTOCOL_LOGIN_KINDS(X)                                                                  \
+	X(file, "a file; a Trial has a copy of it, bound in its place")                          \
+	X(folder, "a file; a Trial has a folder of its own with a copy of it")                   \
+	X(home, "a file in a home for Trials alone, which one Trial has at a time")              \
+	X(env, "a key of the credentials file, in a variable")                                   \
+	X(none, "nothing")
+
+/* X(name, "meaning"): how a login is */
+#define PROTOCOL_LOGIN_CONDITIONS(X)                                                             \
+	X(good, "it is there and is a login")                                                    \
+	X(suspect, "a Trial damaged it; those who want it wait until it is mended")              \
+	X(damaged, "what is there is no login")                                                  \
+	X(absent, "it is not there")                                                             \
+	X(in_use, "a Trial has it, so that it was not looked at")                                \
+	X(failed, "it could not be looked at")
 
 #define PROTOCOL_ROLES(X)                                                                        \
 	X(trial, "does the work; its repository is read-write")                                  \
@@ -279,6 +298,12 @@
 #define HARNESS_FIELDS(X)                                                                        \
 	X(name, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX, "only this one, whole; default: all")
 
+#define LOGINS_FIELDS(X)                                                                         \
+	X(name, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX, "only of this Harness; default: of all")
+
+#define LOGIN_RESTORE_FIELDS(X)                                                                  \
+	X(name, STRING, REQUIRED, HARNESS_NAME_BYTES_MAX, "the Harness whose login it is")
+
 #define STATUS_FIELDS(X)
 
 #define SHUTDOWN_FIELDS(X) X(cancel, BOOL, OPTIONAL, 0, "cancel what runs, and wait for its end, first")
@@ -299,6 +324,8 @@
 	X(resume, RESUME_FIELDS)                                                                 \
 	X(drain, DRAIN_FIELDS)                                                                   \
 	X(harness, HARNESS_FIELDS)                                                               \
+	X(logins, LOGINS_FIELDS)                                                                 \
+	X(login_restore, LOGIN_RESTORE_FIELDS)                                                   \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -497,6 +524,35 @@
 
 #define HARNESS_REPLY_FIELDS(X) X(harnesses, HARNESSES, REQUIRED, 512, "by name")
 
+/* One way in which a Harness can be signed in. Content of a login is never told. */
+#define LOGIN_VIEW_FIELDS(X)                                                                     \
+	X(harness, STRING, REQUIRED, HARNESS_NAME_BYTES_MAX, "whose login it is")                \
+	X(kind, LOGIN_KIND, OPTIONAL, 0, "how; absent when the .harness file is at fault")       \
+	X(used, BOOL, REQUIRED, 0, "true: the next launch would use this one")                   \
+	X(state, LOGIN_CONDITION, REQUIRED, 0, "how it is")                                      \
+	X(present, BOOL, REQUIRED, 0, "something is there, whatever it is")                      \
+	X(path, PATH, OPTIONAL, PATH_BYTES_MAX, "its file; of env, the credentials file")        \
+	X(credential, STRING, OPTIONAL, 128, "of env: TABLE.KEY in that file")                   \
+	X(home, PATH, OPTIONAL, PATH_BYTES_MAX, "of home: the folder that Trials have in turn")  \
+	X(reason, STRING, OPTIONAL, 4096, "why it is not good, for a person")                    \
+	X(hint, STRING, OPTIONAL, 4096, "the one command that mends it")                         \
+	X(sign_in, BYTES_LIST, OPTIONAL, 256, "the command that signs in, as the .harness file has it") \
+	X(ends_at, TIME, OPTIONAL, 0, "when it ends, where that can be told; it may be refreshed then") \
+	X(changed_at, TIME, OPTIONAL, 0, "when its file was written, by whomever")               \
+	X(refreshed_at, TIME, OPTIONAL, 0, "when what a Trial made of it came to be the host's") \
+	X(refreshed_by, UINT, OPTIONAL, 0, "that Trial")                                         \
+	X(suspect_at, TIME, OPTIONAL, 0, "of suspect: when it was damaged")                      \
+	X(suspect_by, UINT, OPTIONAL, 0, "by this Trial")                                        \
+	X(restorable, BOOL, OPTIONAL, 0, "an earlier good one is kept: login_restore")           \
+	X(waiting, UINT, OPTIONAL, 0, "Trials that wait for it, in all")                         \
+	X(waiters, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "of them, those that are next")       \
+	X(users, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "Trials that have it")                  \
+	X(holder_pid, UINT, OPTIONAL, 0, "of home: who has it, when that is no Trial of this daemon") \
+	X(holder, STRING, OPTIONAL, 64, "its command; or who took it and is gone")
+
+#define LOGINS_REPLY_FIELDS(X)                                                                   \
+	X(logins, LOGINS, REQUIRED, 2048, "by Harness; of one, the preferred way first")
+
 #define PRUNE_REPLY_FIELDS(X)                                                                    \
 	X(pruned, UINT, REQUIRED, 0, "Trials removed, or to be removed with dry_run")            \
 	X(bytes, SIZE, REQUIRED, 0, "that their folders took on disk")                           \
@@ -561,6 +617,7 @@
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
 	M(trial_harness, TRIAL_HARNESS_FIELDS)                                                   \
 	M(harness_view, HARNESS_VIEW_FIELDS)                                                     \
+	M(login_view, LOGIN_VIEW_FIELDS)                                                         \
 	M(outcome_record, OUTCOME_FIELDS)                                                        \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
@@ -577,6 +634,8 @@
 	M(resume_request, RESUME_FIELDS)                                                         \
 	M(drain_request, DRAIN_FIELDS)                                                           \
 	M(harness_request, HARNESS_FIELDS)                                                       \
+	M(logins_request, LOGINS_FIELDS)                                                         \
+	M(login_restore_request, LOGIN_RESTORE_FIELDS)                                           \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
@@ -588,6 +647,8 @@
 	M(resume_reply, PAUSE_REPLY_FIELDS)                                                      \
 	M(drain_reply, PAUSE_REPLY_FIELDS)                                                       \
 	M(harness_reply, HARNESS_REPLY_FIELDS)                                                   \
+	M(logins_reply, LOGINS_REPLY_FIELDS)                                                     \
+	M(login_restore_reply, LOGINS_REPLY_FIELDS)                                              \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \

@@ -51,6 +51,8 @@ DEFINE_WORDS_(network, PROTOCOL_NETWORKS, WORD_)
 DEFINE_WORDS_(backend, PROTOCOL_BACKENDS, WORD_)
 DEFINE_WORDS_(stream, PROTOCOL_STREAMS, WORD_)
 DEFINE_WORDS_(check_state, PROTOCOL_CHECK_STATES, WORD_)
+DEFINE_WORDS_(login_kind, PROTOCOL_LOGIN_KINDS, WORD_)
+DEFINE_WORDS_(login_condition, PROTOCOL_LOGIN_CONDITIONS, WORD_)
 
 #define COUNTS_(name, counts, doc) counts,
 
@@ -64,12 +66,19 @@ bool outcome_counts(enum outcome outcome)
 const struct word_set *field_words(enum field_type type)
 {
 	static const struct word_set *const sets[FIELD_TYPE_COUNT] = {
-		[FIELD_STATE] = &state_words,	  [FIELD_OUTCOME] = &outcome_words,
-		[FIELD_CAUSE] = &cause_words,	  [FIELD_ENDER] = &ender_words,
-		[FIELD_ROLE] = &role_words,	  [FIELD_MODE] = &mode_words,
-		[FIELD_NETWORK] = &network_words, [FIELD_BACKEND] = &backend_words,
-		[FIELD_STREAM] = &stream_words,	  [FIELD_CHECK_STATE] = &check_state_words,
+		[FIELD_STATE] = &state_words,
+		[FIELD_OUTCOME] = &outcome_words,
+		[FIELD_CAUSE] = &cause_words,
+		[FIELD_ENDER] = &ender_words,
+		[FIELD_ROLE] = &role_words,
+		[FIELD_MODE] = &mode_words,
+		[FIELD_NETWORK] = &network_words,
+		[FIELD_BACKEND] = &backend_words,
+		[FIELD_STREAM] = &stream_words,
+		[FIELD_CHECK_STATE] = &check_state_words,
 		[FIELD_HOLD] = &hold_words,
+		[FIELD_LOGIN_KIND] = &login_kind_words,
+		[FIELD_LOGIN_CONDITION] = &login_condition_words,
 	};
 
 	return sets[type];

@@ -167,11 +167,7 @@ static int take_file(const struct plan_host *host, struct session_login *found,
 	there = login->kind == HARNESS_LOGIN_home
 			? fstatat(AT_FDCWD, found->path, &st, AT_SYMLINK_NOFOLLOW) == 0
 			: found->place.there;
-	if (there)
-		return 1;
-	found->place.folder_fd = fd_close(found->place.folder_fd);
-	free(steal(&found->path));
-	return 0;
+	return there;
 }
 
 static int take(const struct plan_host *host, struct session_login *found,
@@ -187,6 +183,22 @@ static int take(const struct plan_host *host, struct session_login *found,
 	}
 }
 
+int session_login_look(struct session_login *ret, const struct plan_host *host,
+		       const struct harness_login *login, bool *ret_there, struct fault *ret_fault)
+{
+	int r;
+
+	*ret = SESSION_LOGIN_INIT;
+	r = take(host, ret, login, ret_fault);
+	*ret_there = r != 0;
+	if (r < 0) {
+		session_login_done(ret);
+		return r == -EBADMSG ? FAULT : r;
+	}
+	ret->login = login;
+	return 0;
+}
+
 int session_login_find(struct session_login *ret, const struct plan_host *host,
 		       const struct harness *harness, struct fault *ret_fault)
 {
@@ -194,13 +206,13 @@ int session_login_find(struct session_login *ret, const struct plan_host *host,
 	for (size_t i = 0; i < harness->login_count; i++) {
 		int r = take(host, ret, &harness->logins[i], ret_fault);
 
-		if (r == 0)
-			continue;
 		if (r > 0) {
 			ret->login = &harness->logins[i];
 			return 0;
 		}
 		session_login_done(ret);
+		if (r == 0)
+			continue;
 		if (r != -EBADMSG)
 			return r;
 		/* What is there and at fault is not passed over: another account may come next. */

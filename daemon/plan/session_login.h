@@ -27,6 +27,12 @@ struct session_login {
 /* 0; FAULT (a void's cause): there is none, with the command that makes one, or it is unusable. */
 int session_login_find(struct session_login *ret, const struct plan_host *host,
 		       const struct harness *harness, struct fault *ret_fault);
+/*
+ * One of its ways, there or not; of a file's the place, as far as there is one. FAULT: what is there
+ * is unusable.
+ */
+int session_login_look(struct session_login *ret, const struct plan_host *host,
+		       const struct harness_login *login, bool *ret_there, struct fault *ret_fault);
 void session_login_done(struct session_login *found);
 
 /* A path of a .harness file on this host; to be freed. NULL when out of memory. */

@@ -72,6 +72,15 @@ void login_drop_home(struct trial_login *login)
 	home_put(home);
 }
 
+int login_home_folder(Queue *queue, const struct harness *harness, const struct harness_login *how,
+		      struct home_folder *ret_folder, struct fault *ret_fault)
+{
+	_cleanup_(where_done) struct where where = {0};
+	int r = where_make(&where, queue->host, harness, how);
+
+	return r == 0 ? home_folder_open(ret_folder, &where.where, ret_fault) : r;
+}
+
 /* The home as it is now; another one than before is let go of. */
 static int find_home(struct trial_login *login, const struct where *where, struct fault *fault)
 {

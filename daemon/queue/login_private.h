@@ -88,6 +88,9 @@ enum login_taking login_take_home(struct trial_login *login, const struct harnes
 				  const struct session_login *found, bool *ret_held,
 				  struct fault *ret_fault);
 void login_drop_home(struct trial_login *login);
+/* The home that a Harness's file names, opened as by a launch (home_guard.h). */
+int login_home_folder(Queue *queue, const struct harness *harness, const struct harness_login *how,
+		      struct home_folder *ret_folder, struct fault *ret_fault);
 /* 0: it is on its way. */
 int login_wipe_home(struct trial_login *login, struct fault *ret_fault);
 

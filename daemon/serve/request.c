@@ -24,6 +24,12 @@ struct verb_entry {
 
 /* Life of a request. */
 
+/* Those that take a thread, and much room when they are answered. */
+static bool makes_pages(enum verb verb)
+{
+	return verb == VERB_list || verb == VERB_logins || verb == VERB_login_restore;
+}
+
 static struct request *request_new(Session *session, uint64_t number, enum verb verb)
 {
 	struct request *request = calloc(1, sizeof(*request));
@@ -36,7 +42,7 @@ static struct request *request_new(Session *session, uint64_t number, enum verb 
 	request->prompt_fd = -1;
 	request->pending = true;
 	session->pending++;
-	if (verb == VERB_list)
+	if (makes_pages(verb))
 		session->lists++;
 	return request;
 }
@@ -47,7 +53,7 @@ static void request_settle(struct request *request)
 		return;
 	request->pending = false;
 	request->session->pending--;
-	if (request->verb == VERB_list)
+	if (makes_pages(request->verb))
 		request->session->lists--;
 	if (request->with_prompt)
 		request->session->prompts--;
@@ -336,6 +342,8 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_resume] = {handle_resume, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_drain] = {handle_drain, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_harness] = {handle_harness, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_logins] = {handle_logins, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_login_restore] = {handle_login_restore, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };

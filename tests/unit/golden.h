@@ -39,6 +39,10 @@ int event_queue(msgpack_sbuffer *buffer);
 int request_launch_harness(msgpack_sbuffer *buffer);
 int request_harness(msgpack_sbuffer *buffer);
 int reply_harness(msgpack_sbuffer *buffer);
+int request_logins(msgpack_sbuffer *buffer);
+int request_login_restore(msgpack_sbuffer *buffer);
+int reply_logins(msgpack_sbuffer *buffer);
+int reply_login_restore(msgpack_sbuffer *buffer);
 int reply_show_harness(msgpack_sbuffer *buffer);
 
 /* For all. */

@@ -113,3 +113,114 @@ int reply_show_harness(msgpack_sbuffer *buffer)
 
 	return frame_write_reply(buffer, 5, &trial_view_type, &trial);
 }
+
+int request_logins(msgpack_sbuffer *buffer)
+{
+	struct logins_request logins = {.name = "codex"};
+
+	return frame_write_request(buffer, 20, VERB_logins, &logins_request_type, &logins);
+}
+
+int request_login_restore(msgpack_sbuffer *buffer)
+{
+	struct login_restore_request restore = {.name = "codex"};
+
+	return frame_write_request(buffer, 21, VERB_login_restore, &login_restore_request_type,
+				   &restore);
+}
+
+#define LOGIN_HAS_ .kind = true, .used = true, .state = true, .present = true
+
+int reply_logins(msgpack_sbuffer *buffer)
+{
+	const char *codex[] = {"codex", "login"};
+	const char *grok[] = {"GROK_HOME=~/.thirdshift/trials/grok", "grok", "login"};
+	struct status_trial waiters[] = {
+		{.has = {.id = true, .state = true},
+		 .id = 12,
+		 .state = STATE_queued,
+		 .waits_for = "its home: sleep (pid 4711) holds it"},
+	};
+	struct login_view views[] = {
+		{
+			.has = {LOGIN_HAS_, .ends_at = true, .changed_at = true,
+				.refreshed_at = true, .refreshed_by = true, .restorable = true},
+			.harness = "codex",
+			.kind = LOGIN_KIND_folder,
+			.used = true,
+			.state = LOGIN_CONDITION_good,
+			.present = true,
+			.path = "/home/ann/.codex/auth.json",
+			.sign_in = LIST(codex),
+			.ends_at = SUBMITTED + 3600 * SECOND,
+			.changed_at = SUBMITTED,
+			.refreshed_at = SUBMITTED,
+			.refreshed_by = 7,
+			.restorable = true,
+		},
+		{
+			.has = {LOGIN_HAS_},
+			.harness = "codex",
+			.kind = LOGIN_KIND_env,
+			.state = LOGIN_CONDITION_absent,
+			.path = "/home/ann/.thirdshift/credentials.toml",
+			.credential = "providers.openai",
+			.reason = "there is no providers.openai in it",
+		},
+		{
+			.has = {LOGIN_HAS_, .changed_at = true, .waiting = true,
+				.holder_pid = true},
+			.harness = "grok",
+			.kind = LOGIN_KIND_home,
+			.used = true,
+			.state = LOGIN_CONDITION_in_use,
+			.present = true,
+			.path = "/home/ann/.thirdshift/trials/grok/auth.json",
+			.home = "/home/ann/.thirdshift/trials/grok",
+			.sign_in = LIST(grok),
+			.changed_at = SUBMITTED,
+			.waiting = 1,
+			.waiters = LIST(waiters),
+			.holder_pid = 4711,
+			.holder = "sleep",
+		},
+		{
+			.has = {.used = true, .state = true, .present = true},
+			.harness = "mine",
+			.state = LOGIN_CONDITION_failed,
+			.reason =
+				"/home/ann/.config/trialsd/harness.d/mine.harness:3: Release: missing",
+		},
+	};
+	struct logins_reply reply = {.logins = LIST(views)};
+
+	return frame_write_reply(buffer, 20, &logins_reply_type, &reply);
+}
+
+int reply_login_restore(msgpack_sbuffer *buffer)
+{
+	struct status_trial users[] = {
+		{.has = {.id = true, .state = true}, .id = 8, .state = STATE_running},
+	};
+	struct login_view views[] = {
+		{
+			.has = {LOGIN_HAS_, .changed_at = true, .suspect_at = true,
+				.suspect_by = true},
+			.harness = "codex",
+			.kind = LOGIN_KIND_folder,
+			.used = true,
+			.state = LOGIN_CONDITION_suspect,
+			.present = true,
+			.path = "/home/ann/.codex/auth.json",
+			.reason = "it is empty",
+			.hint = "trialctl login restore codex",
+			.changed_at = SUBMITTED,
+			.suspect_at = SUBMITTED,
+			.suspect_by = 8,
+			.users = LIST(users),
+		},
+	};
+	struct logins_reply reply = {.logins = LIST(views)};
+
+	return frame_write_reply(buffer, 21, &login_restore_reply_type, &reply);
+}

@@ -119,6 +119,10 @@ static void print_words(void)
 	PROTOCOL_STREAMS(PRINT_WORD_)
 	heading("CHECK_STATE: how a check of doctor ended");
 	PROTOCOL_CHECK_STATES(PRINT_WORD_)
+	heading("LOGIN_KIND: what a Harness is signed in by");
+	PROTOCOL_LOGIN_KINDS(PRINT_WORD_)
+	heading("LOGIN_CONDITION: how a login is");
+	PROTOCOL_LOGIN_CONDITIONS(PRINT_WORD_)
 }
 
 #define TYPE_NAME_(type) [FIELD_##type] = #type,

@@ -233,6 +233,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_DOCTOR_CHECKS:
 	case FIELD_TRIALS:
 	case FIELD_HARNESSES:
+	case FIELD_LOGINS:
 		make_list(sample, field, all, member);
 		break;
 	default:

@@ -181,6 +181,7 @@ static const unsigned int accepted[FIELD_TYPE_COUNT] = {
 	[FIELD_DOCTOR_CHECKS] = BIT(P_LIST),
 	[FIELD_TRIALS] = BIT(P_LIST),
 	[FIELD_HARNESSES] = BIT(P_LIST),
+	[FIELD_LOGINS] = BIT(P_LIST),
 };
 
 /*

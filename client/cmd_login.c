@@ -214,7 +214,9 @@ static int sign_in(struct context *context, const char *name, const char *kind)
 		if (!context->json)
 			login_print_key(login);
 		r = tell(context, (json_t *)login);
-	} else
+	} else if (is(login, "kind", "none"))
+		r = tell(context, (json_t *)login);
+	else
 		r = context_refuse(context, EXIT_REFUSED, NULL,
 				   "the file of %s names no command that signs in", name);
 	json_decref(reply);

@@ -296,8 +296,11 @@ void login_print_state(const json_t *login)
 	const char *state = state_of(login, &tone);
 
 	time_of(login, "ends_at", ends, sizeof(ends));
-	printf("%s: the login in %s is %s%s%s%s%s\n", harness, path, state, *ends ? ", until " : "",
-	       ends, *reason ? ": " : "", reason);
+	if (is(login, "kind", "none"))
+		printf("%s: it needs no login\n", harness);
+	else
+		printf("%s: the login in %s is %s%s%s%s%s\n", harness, path, state,
+		       *ends ? ", until " : "", ends, *reason ? ": " : "", reason);
 	free(harness);
 	free(path);
 	free(reason);

@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plan/list.h"
+#include "base/list.h"
 
 #ifndef TRIALSD_VERSION
 #define TRIALSD_VERSION "0"

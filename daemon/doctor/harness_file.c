@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "plan/harness.h"
-#include "plan/list.h"
+#include "base/list.h"
 
 static void print_json(const char *path, const struct harness *harness, const struct fault *fault)
 {

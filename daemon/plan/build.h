@@ -2,7 +2,7 @@
 #pragma once
 
 #include "guarded.h"
-#include "list.h"
+#include "base/list.h"
 #include "place.h"
 #include "plan/plan.h"
 #include "program.h"

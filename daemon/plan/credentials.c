@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
-#include "plan/list.h"
+#include "base/list.h"
 
 #define DEPTH_MAX 16
 #define NAMES_MAX 8 /* of one dotted key; more are deeper than anything of ours */

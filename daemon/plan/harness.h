@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "list.h"
+#include "base/list.h"
 
 #include "base/fault.h"
 

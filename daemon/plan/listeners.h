@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "list.h"
+#include "base/list.h"
 
 /*
  * Absolute paths of sockets that a process of this network namespace listens or receives on.

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/vfs.h>
 
-#include "list.h"
+#include "base/list.h"
 
 /*
  * Resolving a path by hand, component by component.

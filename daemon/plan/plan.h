@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "base/fault.h"
+#include "base/list.h"
 
 /*
  * The sandbox plan: from a launch to a typed list of what the sandbox will hold, and from that to
@@ -118,7 +119,6 @@ struct plan *plan_free(struct plan *plan);
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,
 			 struct text_list *ret_arguments);
-void text_list_done(struct text_list *list);
 
 /*
  * SHA-256, hexadecimal, of arguments, sources, file contents, command, environment and limits:

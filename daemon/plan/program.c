@@ -9,7 +9,7 @@
 
 #include "harness_words.h"
 #include "json_text.h"
-#include "list.h"
+#include "base/list.h"
 #include "plan/plan.h"
 #include "text_file.h"
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "plan/list.h"
+#include "base/list.h"
 #include "plan/mounts.h"
 #include "plan/place.h"
 #include "plan/text_file.h"

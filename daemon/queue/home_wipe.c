@@ -10,7 +10,7 @@
 #include <systemd/sd-id128.h>
 
 #include "base/wipe.h"
-#include "plan/list.h"
+#include "base/list.h"
 #include "plan/plan.h"
 
 #define KEEP_MAX 32

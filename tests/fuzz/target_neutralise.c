@@ -6,7 +6,7 @@
 
 #include "client/neutralise.h"
 #include "fuzz.h"
-#include "plan/list.h"
+#include "base/list.h"
 #include "stage.h"
 
 /*

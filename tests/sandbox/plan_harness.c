@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan/list.h"
+#include "base/list.h"
 #include "plan/plan.h"
 
 #include <fcntl.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "list.h"
-
-#include "plan/plan.h"
+#include "base/list.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -120,7 +120,7 @@ all_objects := $(proto) $(client_library) $(client_program) $(base) $(keeper) $(
 
 programs := $(B)/trialsd $(B)/trialctl $(B)/trial-keeper $(B)/trials-init
 # Where trialsd finds them in a build tree: beside itself.
-harness_files := $(patsubst daemon/%,%,$(wildcard daemon/harness.d/*.harness))
+harness_files := toolchains.conf $(patsubst daemon/%,%,$(wildcard daemon/harness.d/*.harness))
 libraries := $(B)/libtrials.so $(B)/libtrials.a $(B)/libtrials.pc
 
 # --- Targets --------------------------------------------------------------------------------------
@@ -341,6 +341,10 @@ $(B)/libtrials.pc: client/libtrials.pc.in $(B)/flags
 	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCLUDEDIR@,$(INCLUDEDIR),' \
 		-e 's,@VERSION@,$(VERSION),' -e 's,-lmsgpackc,$(strip $(WIRE_LIBS)),' $< > $@
 
+$(B)/toolchains.conf: daemon/toolchains.conf
+	@mkdir -p $(@D)
+	@cp $< $@
+
 $(B)/harness.d/%.harness: daemon/harness.d/%.harness
 	@mkdir -p $(@D)
 	@cp $< $@
@@ -377,6 +381,7 @@ installed = \
 	$(call group,755,$(BINDIR),$(B)/trialsd $(B)/trialctl) \
 	$(call group,755,$(LIBEXECDIR),$(B)/trial-keeper $(B)/trials-init) \
 	$(call group,644,$(LIBEXECDIR)/harness.d,$(wildcard daemon/harness.d/*.harness)) \
+	$(call group,644,$(LIBEXECDIR),daemon/toolchains.conf) \
 	$(call group,755,$(LIBDIR),$(B)/$(soname)) \
 	$(call group,644,$(LIBDIR),$(B)/libtrials.a) \
 	$(call group,644,$(LIBDIR)/pkgconfig,$(B)/libtrials.pc) \

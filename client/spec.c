@@ -46,6 +46,8 @@ const struct option spec_options[] = {
 	 "trial (default), or grader, which judges a result"},
 	{"build", 0, "DIR", NULL, COMPLETE_FOLDER, false, "build folder, bound read-only"},
 	{"skills", 0, "DIR", NULL, COMPLETE_FOLDER, false, "skills folder, bound read-only"},
+	{"toolchain", 0, "NAME", NULL, COMPLETE_NOTHING, true,
+	 "a toolchain to have inside, such as rust or node: see trialsd.conf(5)"},
 	{"bind", 0, "SRC[:DST][:ro|rw][:optional]", NULL, COMPLETE_FILE, true,
 	 "a further path of the host, read-only unless rw; \\: is a colon of a name"},
 	{"env", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a variable to set"},
@@ -325,6 +327,15 @@ static int add_bind(json_t *launch, const char *value, struct trials_error *ret_
 	return 0;
 }
 
+static int add_toolchain(json_t *launch, const char *value)
+{
+	json_t *toolchains = inner(launch, "toolchains", JSON_ARRAY);
+
+	if (toolchains)
+		json_array_append_new(toolchains, bytes_value(value));
+	return 0;
+}
+
 static int set_option(json_t *launch, const struct given *given, struct trials_error *ret_error)
 {
 	const char *name = given->option->name;
@@ -333,6 +344,8 @@ static int set_option(json_t *launch, const struct given *given, struct trials_e
 		return set_repository(launch, given->value, ret_error);
 	if (strcmp(name, "bind") == 0)
 		return add_bind(launch, given->value, ret_error);
+	if (strcmp(name, "toolchain") == 0)
+		return add_toolchain(launch, given->value);
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
 		if (strcmp(readers[i].option, name) == 0)
 			return set_from_table(launch, given->option, given->value, ret_error);
@@ -472,6 +485,8 @@ static void note_origins(struct origins *origins, const json_t *launch, const st
 		snprintf(option, sizeof(option), "--bind %s", given->value);
 		origins_add(origins, field, option);
 		origins_add(origins, "binds", "--bind");
+	} else if (strcmp(name, "toolchain") == 0) {
+		origins_add(origins, "toolchains", "--toolchain");
 	}
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
 		const struct reader *reader = &readers[i];

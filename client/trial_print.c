@@ -278,12 +278,37 @@ static void print_harness(const json_t *harness)
 		json_print_field(harness, keys[i][0], keys[i][1]);
 }
 
+/* What of the host a Trial has for its tools: a toolchain to a line. */
+static void print_toolchains(const json_t *toolchains)
+{
+	json_t *toolchain;
+	size_t i;
+
+	json_array_foreach(toolchains, i, toolchain)
+	{
+		char *name = json_display(json_object_get(toolchain, "name"));
+		const json_t *programs = json_object_get(toolchain, "programs");
+		const json_t *places = json_object_get(toolchain, "read_only");
+		char *found = json_display_command(json_array_size(programs) ? programs : places);
+		char *text;
+
+		if (asprintf(&text, "%s%s%s", name, found && *found ? ": " : "",
+			     found ? found : "") < 0)
+			text = NULL;
+		print_field(stdout, "toolchain", need_memory(text));
+		free(text);
+		free(found);
+		free(name);
+	}
+}
+
 static void print_command(const json_t *trial)
 {
 	char *command = json_display_command(json_object_get(trial, "command"));
 	char *labels = json_display_pairs(json_object_get(trial, "labels"));
 
 	print_harness(json_object_get(trial, "harness"));
+	print_toolchains(json_object_get(trial, "toolchains"));
 	print_field(stdout, "command", command);
 	json_print_field(trial, "repository", "repository");
 	json_print_field(trial, "repository_mode", "mode");

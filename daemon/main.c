@@ -164,7 +164,7 @@ static void on_hangup(uv_signal_t *signal, int number)
 	if (daemon->stopping || !daemon->server)
 		return;
 	notify_reloading();
-	harness_folders_read(&daemon->harness_folders, &daemon->host.harnesses);
+	harness_folders_read(&daemon->harness_folders, &daemon->host);
 	r = config_reload(&daemon->config, daemon->config_file, daemon->config_folder,
 			  daemon->backend, &later, &fault);
 	if (r < 0)
@@ -478,7 +478,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		r = harness_folders_name(&daemon->harness_folders, daemon->keeper,
 					 daemon->config_folder);
 	if (r == 0)
-		harness_folders_read(&daemon->harness_folders, &daemon->host.harnesses);
+		harness_folders_read(&daemon->harness_folders, &daemon->host);
 	ledger = (struct ledger_options){
 		.loop = &daemon->loop,
 		.state_folder = daemon->state_folder,

@@ -518,6 +518,7 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_TRIAL_HARNESS] = decode_structure,
 	[FIELD_HARNESSES] = decode_structures,
 	[FIELD_LOGINS] = decode_structures,
+	[FIELD_TRIAL_TOOLCHAINS] = decode_structures,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

@@ -277,6 +277,7 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_TRIAL_HARNESS] = {encode_structure, BY_HAS},
 	[FIELD_HARNESSES] = {encode_structures, BY_COUNT},
 	[FIELD_LOGINS] = {encode_structures, BY_COUNT},
+	[FIELD_TRIAL_TOOLCHAINS] = {encode_structures, BY_COUNT},
 };
 
 static bool field_present(const struct field *field, const void *structure)

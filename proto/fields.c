@@ -45,6 +45,10 @@
 #define FIELDS DOCTOR_CHECK_FIELDS
 #include "field_table.h"
 
+#define THIS trial_toolchain
+#define FIELDS TRIAL_TOOLCHAIN_FIELDS
+#include "field_table.h"
+
 #define THIS trial_harness
 #define FIELDS TRIAL_HARNESS_FIELDS
 #include "field_table.h"
@@ -261,6 +265,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_TRIAL_HARNESS] = &trial_harness_type,
 		[FIELD_HARNESSES] = &harness_view_type,
 		[FIELD_LOGINS] = &login_view_type,
+		[FIELD_TRIAL_TOOLCHAINS] = &trial_toolchain_type,
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
 	};

@@ -120,6 +120,7 @@ LIST_TYPE_(trial_list, trial_view)
 LIST_TYPE_(doctor_check_list, doctor_check)
 LIST_TYPE_(harness_view_list, harness_view)
 LIST_TYPE_(login_view_list, login_view)
+LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -174,6 +175,7 @@ LIST_TYPE_(login_view_list, login_view)
 #define MEMBER_LOGIN_KIND_(n) enum login_kind n;
 #define MEMBER_LOGIN_CONDITION_(n) enum login_condition n;
 #define MEMBER_LOGINS_(n) struct login_view_list n;
+#define MEMBER_TRIAL_TOOLCHAINS_(n) struct trial_toolchain_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
@@ -182,7 +184,7 @@ LIST_TYPE_(login_view_list, login_view)
 	X(ENDER) X(ROLE) X(MODE) X(NETWORK) X(BACKEND) X(STREAM) X(LIMITS) X(BOUNDARY) X(TRIAL)  \
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
 	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
-	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS)
+	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

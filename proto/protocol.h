@@ -47,6 +47,7 @@
 #define PRIORITY_MAX 1000 /* and -1000 */
 #define LIST_PAGE_MAX 200
 #define HARNESS_NAME_BYTES_MAX 32
+#define TOOLCHAIN_NAME_BYTES_MAX 32
 #define LOG_CHUNK_BYTES_MAX (64u * 1024u)
 #define LIMIT_BYTES_MAX (1ull << 50)
 #define LIMIT_OUTPUT_BYTES_MIN (64u * 1024u)
@@ -247,7 +248,8 @@
 	X(effort, STRING, OPTIONAL, 32, "of a harness: how much effort the model is to make")    \
 	X(resume, STRING, OPTIONAL, 256, "of a harness: the session to go on with")              \
 	X(executable, PATH, OPTIONAL, PATH_BYTES_MAX, "of a harness: its program, absolute")     \
-	X(arguments, BYTES_LIST, OPTIONAL, 4096, "of a harness: further arguments of its program")
+	X(arguments, BYTES_LIST, OPTIONAL, 4096, "of a harness: further arguments of its program") \
+	X(toolchains, STRINGS, OPTIONAL, 16, "names of toolchains to have inside: trialsd.conf(5)")
 
 #define LIST_FIELDS(X)                                                                           \
 	X(state, STATE, OPTIONAL, 0, "only Trials in this state")                                \
@@ -424,6 +426,14 @@
 	X(prompt, STRING, OPTIONAL, 16, "how it is given its prompt: argument, stdin or file")   \
 	X(file, PATH, OPTIONAL, PATH_BYTES_MAX, "the .harness file that said so")
 
+/* A toolchain that a Trial has: as it was asked for, and, once it was started, as it was found. */
+#define TRIAL_TOOLCHAIN_FIELDS(X)                                                                \
+	X(name, STRING, REQUIRED, TOOLCHAIN_NAME_BYTES_MAX, "as trialsd.conf(5) has it")         \
+	X(read_only, BYTES_LIST, OPTIONAL, 64, "what of the host is visible for it")             \
+	X(path, BYTES_LIST, OPTIONAL, 64, "folders in front of PATH")                            \
+	X(programs, BYTES_LIST, OPTIONAL, 64, "its programs, through all symbolic links")        \
+	X(file, PATH, OPTIONAL, PATH_BYTES_MAX, "the configuration that said so")
+
 /* A Trial, as show, list, launch, wait, cancel and the state event give it. */
 #define TRIAL_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "positive, never reused")                                       \
@@ -451,7 +461,8 @@
 	X(disk_bytes, SIZE, OPTIONAL, 0, "what its folder takes on disk (list with sizes)")      \
 	HOLD_FIELDS(X)                                                                           \
 	OUTCOME_FIELDS(X)                                                                        \
-	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: whose it is")
+	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: whose it is")                      \
+	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "that it has")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -616,6 +627,7 @@
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
 	M(trial_harness, TRIAL_HARNESS_FIELDS)                                                   \
+	M(trial_toolchain, TRIAL_TOOLCHAIN_FIELDS)                                               \
 	M(harness_view, HARNESS_VIEW_FIELDS)                                                     \
 	M(login_view, LOGIN_VIEW_FIELDS)                                                         \
 	M(outcome_record, OUTCOME_FIELDS)                                                        \

@@ -6,17 +6,15 @@
  */
 #include "base/config.h"
 
-#include <fcntl.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/ini_text.h"
+#include "base/toolchain.h"
 #include "proto/quantity.h"
 
-#define FILE_BYTES_MAX 65536
 #define MAX_RUNNING_MAX 1024
 #define GRACE_SECONDS_MAX 3600
 #define SPARE_SECONDS_MAX 86400
@@ -341,6 +339,7 @@ struct reading {
 	struct config *config;
 	const char *section; /* that the lines are in; NULL before the first */
 	uint64_t given;	     /* bits of config_keys */
+	struct toolchain *toolchain; /* whose section it is, or NULL */
 };
 
 /* Lists the sections, or the keys of one, for a refusal. */
@@ -364,6 +363,8 @@ static int refuse_unknown(struct ini_text *ini, const char *name, const char *se
 			fprintf(file, " [%s]", key->section);
 		before = key->section;
 	}
+	if (!section)
+		fprintf(file, " [Toolchain NAME]");
 	if (fclose(file) != 0)
 		return -ENOMEM;
 	return ini_refuse(ini, ini->line, name, "%s", text);
@@ -374,6 +375,12 @@ static int take_section(struct ini_text *ini, const char *name)
 	struct reading *reading = container_of(ini, struct reading, ini);
 	_cleanup_free_ char *heading = NULL;
 
+	reading->toolchain = NULL;
+	if (strcmp(name, "Toolchain") == 0 || strncmp(name, "Toolchain ", 10) == 0) {
+		reading->section = "Toolchain";
+		return toolchain_enter(&reading->config->toolchains, ini, name,
+				       &reading->toolchain);
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++)
 		if (strcmp(config_keys[i].section, name) == 0) {
 			reading->section = config_keys[i].section;
@@ -393,6 +400,8 @@ static int take_value(struct ini_text *ini, const char *name, const char *value)
 
 	if (!reading->section)
 		return ini_refuse(ini, ini->line, name, "stands before the first [Section]");
+	if (reading->toolchain)
+		return toolchain_take(reading->toolchain, ini, name, value);
 	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++) {
 		const struct config_key *key = &config_keys[i];
 
@@ -446,53 +455,26 @@ void config_done(struct config *config)
 	free(config->bwrap);
 	free(config->path);
 	free(config->harness_path);
+	toolchain_list_done(&config->toolchains);
 	config->bwrap = NULL;
 	config->path = NULL;
 	config->harness_path = NULL;
 }
 
-/* The whole file as text, with a NUL after it (and maybe before: see ret_size). */
-static int read_text(const char *path, char **ret_text, size_t *ret_size, struct fault *ret_fault)
-{
-	_cleanup_free_ char *text = NULL;
-	_cleanup_close_ int fd = -1;
-	struct stat st;
-	size_t size = 0;
-	ssize_t n;
-
-	/* Not blocked by a FIFO that stands there. */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0)
-		return errno == ENOENT ? -ENOENT : fault_errno(ret_fault, errno, path);
-	if (fstat(fd, &st) < 0)
-		return fault_errno(ret_fault, errno, path);
-	if (!S_ISREG(st.st_mode))
-		return fault_set(ret_fault, ERROR_invalid, "%s: not a regular file", path);
-	text = malloc(FILE_BYTES_MAX + 2);
-	if (!text)
-		return -ENOMEM;
-	while ((n = read(fd, text + size, FILE_BYTES_MAX + 1 - size)) > 0)
-		size += (size_t)n;
-	if (n < 0)
-		return fault_errno(ret_fault, errno, path);
-	if (size > FILE_BYTES_MAX)
-		return fault_set(ret_fault, ERROR_invalid, "%s: larger than 64 KiB", path);
-	text[size] = '\0';
-	*ret_text = steal(&text);
-	*ret_size = size;
-	return 0;
-}
-
 static int config_copy(struct config *ret_copy, const struct config *config)
 {
+	int r;
+
 	*ret_copy = *config;
+	ret_copy->toolchains = (struct toolchain_list){0};
 	ret_copy->bwrap = config->bwrap ? strdup(config->bwrap) : NULL;
 	ret_copy->path = config->path ? strdup(config->path) : NULL;
 	ret_copy->harness_path = config->harness_path ? strdup(config->harness_path) : NULL;
-	if ((config->bwrap && !ret_copy->bwrap) || (config->path && !ret_copy->path) ||
+	r = toolchain_list_copy(&config->toolchains, &ret_copy->toolchains);
+	if (r < 0 || (config->bwrap && !ret_copy->bwrap) || (config->path && !ret_copy->path) ||
 	    (config->harness_path && !ret_copy->harness_path)) {
 		config_done(ret_copy);
-		return -ENOMEM;
+		return r < 0 ? r : -ENOMEM;
 	}
 	return 0;
 }
@@ -510,13 +492,15 @@ int config_read(struct config *config, const char *path, struct fault *ret_fault
 	size_t size = 0;
 	int r;
 
-	r = read_text(path, &text, &size, ret_fault);
+	r = ini_file_read(path, &text, &size, ret_fault);
 	if (!text)
 		return r;
 	r = config_copy(&copy, config);
 	if (r < 0)
 		return r;
 	r = ini_text_read(&reading.ini, text, size);
+	if (r == 0)
+		r = toolchain_list_check(&copy.toolchains, &reading.ini);
 	if (r != 0) {
 		config_done(&copy);
 		return r;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/fault.h"
+#include "base/toolchain.h"
 
 /*
  * trialsd.conf: systemd's INI style, read strictly. An unknown section or key, a value out of
@@ -23,6 +24,8 @@ struct config {
 	/* [Limits]: defaults for launches that do not say. Absent ones are not set. */
 	struct limits_spec limits; /* Wall= Stall= Memory= Swap= Tasks= CPU= Tmp= Home= Output= */
 	double grace_seconds;	   /* Grace=, default 10 */
+	/* [Toolchain NAME]: the person's own, each in the place of the shipped one of its name */
+	struct toolchain_list toolchains;
 };
 
 /* The shipped defaults: wall 2h, tasks 2048, tmp and home 4G each, output 64M, grace 10s. */

@@ -49,7 +49,8 @@ static void put_time(struct sink *sink, const char *section, const char *name, b
 	put(sink, section, name, has ? text : "infinity");
 }
 
-int config_format(const struct config *config, char **ret_text)
+/* All that has one line each, at the same place. */
+static int format_keys(const struct config *config, char **ret_text)
 {
 	const struct limits_spec *limits = &config->limits;
 	size_t size = 0;
@@ -84,6 +85,29 @@ int config_format(const struct config *config, char **ret_text)
 	return 0;
 }
 
+int config_format(const struct config *config, char **ret_text)
+{
+	_cleanup_free_ char *keys = NULL;
+	size_t size = 0;
+	char *text = NULL;
+	FILE *file;
+	int r = format_keys(config, &keys);
+
+	if (r < 0)
+		return r;
+	file = open_memstream(&text, &size);
+	if (!file)
+		return -ENOMEM;
+	fputs(keys, file);
+	toolchain_list_print(&config->toolchains, file);
+	if (fclose(file) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret_text = text;
+	return 0;
+}
+
 /* Up to the value, and without the mark of a comment. */
 static void note_key(FILE *file, const char *line, bool *restart)
 {
@@ -95,6 +119,20 @@ static void note_key(FILE *file, const char *line, bool *restart)
 	*restart = *restart || strncmp(line, "Backend=", 8) == 0 || strncmp(line, "Bwrap=", 6) == 0;
 }
 
+/* Those of one list that the other has not, or not so; of both each is told once. */
+static void note_toolchains(FILE *file, const struct toolchain_list *list,
+			    const struct toolchain_list *other, bool both)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		const struct toolchain *toolchain = list->items[i];
+		const struct toolchain *there = toolchain_list_find(other, toolchain->name);
+
+		if (!there || (both && !toolchain_equal(toolchain, there)))
+			fprintf(file, "%s[Toolchain %s]", ftell(file) > 0 ? ", " : "",
+				toolchain->name);
+	}
+}
+
 int config_differences(const struct config *a, const struct config *b, char **ret_names,
 		       bool *ret_restart)
 {
@@ -104,9 +142,9 @@ int config_differences(const struct config *a, const struct config *b, char **re
 	FILE *file;
 	int r;
 
-	r = config_format(a, &one);
+	r = format_keys(a, &one);
 	if (r == 0)
-		r = config_format(b, &other);
+		r = format_keys(b, &other);
 	if (r < 0)
 		return r;
 	file = open_memstream(&names, &size);
@@ -121,6 +159,8 @@ int config_differences(const struct config *a, const struct config *b, char **re
 		if (strcmp(at, beside) != 0)
 			note_key(file, at, ret_restart);
 	}
+	note_toolchains(file, &a->toolchains, &b->toolchains, true);
+	note_toolchains(file, &b->toolchains, &a->toolchains, false);
 	if (fclose(file) != 0)
 		return -ENOMEM;
 	*ret_names = size ? steal(&names) : NULL;

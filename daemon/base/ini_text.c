@@ -14,10 +14,12 @@
  */
 #include "base/ini_text.h"
 
+#include <fcntl.h>
 #include <ini.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define LINE_BYTES_MAX 8192 /* room for a path of PATH_BYTES_MAX */
 #define KEY_BYTES_MAX 49    /* what inih keeps of one */
@@ -147,6 +149,37 @@ static unsigned int line_of(const char *text, size_t offset)
 	for (size_t i = 0; i < offset; i++)
 		line += text[i] == '\n';
 	return line;
+}
+
+int ini_file_read(const char *path, char **ret_text, size_t *ret_size, struct fault *ret_fault)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+	size_t size = 0;
+	ssize_t n;
+
+	/* Not blocked by a FIFO that stands there. */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return errno == ENOENT ? -ENOENT : fault_errno(ret_fault, errno, path);
+	if (fstat(fd, &st) < 0)
+		return fault_errno(ret_fault, errno, path);
+	if (!S_ISREG(st.st_mode))
+		return fault_set(ret_fault, ERROR_invalid, "%s: not a regular file", path);
+	text = malloc(INI_FILE_BYTES_MAX + 2);
+	if (!text)
+		return -ENOMEM;
+	while ((n = read(fd, text + size, INI_FILE_BYTES_MAX + 1 - size)) > 0)
+		size += (size_t)n;
+	if (n < 0)
+		return fault_errno(ret_fault, errno, path);
+	if (size > INI_FILE_BYTES_MAX)
+		return fault_set(ret_fault, ERROR_invalid, "%s: larger than 64 KiB", path);
+	text[size] = '\0';
+	*ret_text = steal(&text);
+	*ret_size = size;
+	return 0;
 }
 
 int ini_text_read(struct ini_text *ini, char *text, size_t size)

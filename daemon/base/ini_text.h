@@ -24,6 +24,13 @@ struct ini_text {
 /* text ends with a NUL behind its size bytes and is changed. 0, FAULT or -errno. */
 int ini_text_read(struct ini_text *ini, char *text, size_t size);
 
+/*
+ * The whole of such a file, with a NUL after it (and maybe before: see ret_size); to be freed.
+ * -ENOENT when there is none.
+ */
+#define INI_FILE_BYTES_MAX 65536
+int ini_file_read(const char *path, char **ret_text, size_t *ret_size, struct fault *ret_fault);
+
 /* "PATH:LINE: KEY: …" and the hint; FAULT or -ENOMEM. key may be NULL. */
 int ini_refuse(struct ini_text *ini, unsigned int line, const char *key, const char *format, ...)
 	_printf_(4, 5);

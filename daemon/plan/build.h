@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "program.h"
 #include "stamp.h"
+#include "toolchain.h"
 
 /*
  * What the parts of a plan share. plan.c calls them in this order:
@@ -48,6 +49,7 @@ struct bound {
 	bool covered;  /* there already, with a tree around it: nothing is to be mounted */
 	bool release;  /* of a Harness: it must not hold any guarded place */
 	bool usual;    /* at the place it is known by: no links that lead there are recreated */
+	bool toolchain; /* of one: it must not show any place of logins or keys */
 	bool pinned;   /* a read-only part of a writable tree: rule 8 of destination.c */
 	size_t *descriptor_index; /* NULL, or where its descriptor's number is kept, from 1 */
 };
@@ -141,12 +143,17 @@ int plan_cache_facts(struct plan_cache *cache, struct system_facts **ret_facts);
 int root_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
 		 const struct tmpfs_sizes *sizes, const struct bound_list *bounds);
 
+/*
+ * What an absolute path is inside: its canonical path there, to be freed, and where it is something
+ * of the host's an O_PATH descriptor of it, else -1. -ENOENT, -ENOTDIR, … as the kernel would say.
+ */
+int inside_find(const struct plan *plan, const char *path, char **ret_canonical, int *ret_fd);
 int inside_resolve(const struct plan *plan, const char *path, char **ret_canonical,
 		   struct fault *ret_fault);
 
 int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, const struct session_plan *session,
-			struct fault *ret_fault);
+			const struct toolchains *toolchains, struct fault *ret_fault);
 
 /* A session's part: session_compose.c. Its command; its places; its files and prompt. */
 int session_command(struct plan *plan, const struct session_plan *session);

@@ -9,7 +9,8 @@
  * The environment, built from nothing: what a session needs to work at all, then what the launch
  * names. Nothing of trialsd's own is inherited.
  *
- * A launch may replace anything but HOME, USER and LOGNAME: they say what the sandbox is (the
+ * What toolchains say comes before what a session needs, and both before what a launch names. A launch
+ * may replace anything but HOME, USER and LOGNAME: they say what the sandbox is (the
  * fresh home, the one user of its passwd) and would be a lie with any other value.
  *
  * git refuses a repository that seems to be somebody else's, which it does where an owner's uid is
@@ -104,9 +105,12 @@ static int secret_set(struct plan *plan, const struct pair *secret, struct fault
 
 int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, const struct session_plan *session,
-			struct fault *ret_fault)
+			const struct toolchains *toolchains, struct fault *ret_fault)
 {
 	int r = defaults_set(plan, host);
+
+	if (r == 0 && toolchains)
+		r = toolchains_environment(toolchains, plan, host);
 
 	if (r == 0 && session)
 		r = session_set(plan, session);

@@ -26,11 +26,13 @@
 #define PROGRAMS "a folder of programs that the host runs"
 #define SETTINGS "settings that name programs to run"
 
-/* Below HOME. The first ones are what a message names where several could be. */
-static const struct {
+struct guarded {
 	const char *path;
 	const char *what;
-} guarded_in_home[] = {
+};
+
+/* Below HOME: what logs in somewhere. The first ones are what a message names where several could be. */
+static const struct guarded secrets_in_home[] = {
 	{".thirdshift", "thirdshift's credentials and the Trials homes"},
 	{".codex", "the login folder of Codex"},
 	{".claude", "the login folder of Claude Code"},
@@ -83,7 +85,10 @@ static const struct {
 	{".m2/settings.xml", SECRET},
 	{".m2/settings-security.xml", SECRET},
 	{".gradle/gradle.properties", SECRET},
+};
 
+/* And the rest. */
+static const struct guarded guarded_in_home[] = {
 	{".profile", SHELL},
 	{".login", SHELL},
 	{".logout", SHELL},
@@ -326,22 +331,39 @@ static bool is_absent(int home_fd, const char *path)
 	       errno == ENOENT;
 }
 
+static int home_add_all(struct guards *guards, const char *home, int fd,
+			const struct guarded *items, size_t count, bool secret)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		_cleanup_free_ char *path = NULL;
+		size_t before = guards->count;
+
+		if (is_absent(fd, items[i].path))
+			continue;
+		if (asprintf(&path, "%s/%s", home, items[i].path) < 0)
+			return -ENOMEM;
+		r = guard_add(guards, items[i].what, path, GUARD_WRITABLE_AROUND);
+		if (guards->count > before)
+			guards->items[before].secret = secret;
+	}
+	return r;
+}
+
+/* Secrets come first: of those that are missing in the same folder the first stands for all. */
 static int home_add(struct guards *guards, const char *home)
 {
 	_cleanup_close_ int fd = open(home, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	int r;
 
 	r = stamps_add(&guards->stamps, home, fd, true);
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(guarded_in_home); i++) {
-		_cleanup_free_ char *path = NULL;
-
-		if (is_absent(fd, guarded_in_home[i].path))
-			continue;
-		if (asprintf(&path, "%s/%s", home, guarded_in_home[i].path) < 0)
-			return -ENOMEM;
-		r = guard_add(guards, guarded_in_home[i].what, path, GUARD_WRITABLE_AROUND);
-	}
-	return r;
+	if (r == 0)
+		r = home_add_all(guards, home, fd, secrets_in_home, ARRAY_SIZE(secrets_in_home),
+				 true);
+	return r == 0 ? home_add_all(guards, home, fd, guarded_in_home,
+				     ARRAY_SIZE(guarded_in_home), false)
+		      : r;
 }
 
 static int items_find(struct guards *guards, const struct plan_host *host)

@@ -15,6 +15,7 @@ enum guard_reach {
 
 struct guard {
 	const char *what;
+	bool secret; /* it holds what logs in somewhere */
 	enum guard_reach reach;
 	struct place place; /* the deepest part that exists; not kept open */
 	char *rest;	    /* what of it does not exist, or NULL */

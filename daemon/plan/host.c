@@ -135,5 +135,6 @@ void plan_host_done(struct plan_host *host)
 	free(host->config_folder);
 	free(host->keeper);
 	plan_cache_free(host->cache);
+	toolchain_list_done(&host->toolchains);
 	*host = (struct plan_host){0};
 }

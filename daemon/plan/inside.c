@@ -191,6 +191,24 @@ static int enter(const struct inside *inside)
 	return fd < 0 ? -errno : 0;
 }
 
+int inside_find(const struct plan *plan, const char *path, char **ret_canonical, int *ret_fd)
+{
+	_cleanup_(inside_done) struct inside inside = {.plan = plan, .fd = -1, .folder = true};
+	int r;
+
+	inside.pending = inside.next = strdup(path);
+	if (!inside.pending)
+		return -ENOMEM;
+	r = walk(&inside);
+	if (r < 0)
+		return r;
+	*ret_canonical = strdup(inside.path[0] ? inside.path : "/");
+	if (!*ret_canonical)
+		return -ENOMEM;
+	*ret_fd = fd_steal(&inside.fd);
+	return 0;
+}
+
 int inside_resolve(const struct plan *plan, const char *path, char **ret_canonical,
 		   struct fault *ret_fault)
 {

@@ -206,6 +206,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 {
 	_cleanup_(bound_list_done) struct bound_list bounds = {0};
 	_cleanup_(repository_git_done) struct repository_git git = REPOSITORY_GIT_INIT;
+	_cleanup_(toolchains_done) struct toolchains toolchains = {0};
 	struct tmpfs_sizes sizes;
 	int r;
 
@@ -218,6 +219,10 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = session_command(plan, session);
 	if (r == 0 && session)
 		r = session_bounds(&bounds, session, fault);
+	if (r == 0)
+		r = toolchains_open(&toolchains, host, launch, fault);
+	if (r == 0)
+		r = toolchains_bounds(&toolchains, &bounds, fault);
 	if (r == 0)
 		r = policy_check(host, &bounds, fault);
 	if (r == 0)
@@ -240,7 +245,9 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	      operation_compare);
 	r = cwd_settle(plan, host, launch, fault);
 	if (r == 0)
-		r = environment_compose(plan, host, launch, session, fault);
+		r = toolchains_compose(&toolchains, plan, host, fault);
+	if (r == 0)
+		r = environment_compose(plan, host, launch, session, &toolchains, fault);
 	return r == 0 ? descriptors_check(plan, fault) : r;
 }
 
@@ -274,7 +281,7 @@ int plan_build(struct plan **ret_plan, const struct plan_host *host, struct syst
 static bool names_a_path(const struct launch_request *launch)
 {
 	return launch->repository || launch->build || launch->skills || launch->cwd ||
-	       launch->binds.count > 0;
+	       launch->binds.count > 0 || launch->toolchains.count > 0;
 }
 
 /* With no path there is nothing of the host that could refuse it, and no need to look. */
@@ -287,7 +294,7 @@ static int plan_check_all(struct plan *plan, const struct plan_host *host,
 
 	if (!names_a_path(launch)) {
 		r = plan_settle(plan, host, launch, &sizes, fault);
-		return r == 0 ? environment_compose(plan, host, launch, NULL, fault) : r;
+		return r == 0 ? environment_compose(plan, host, launch, NULL, NULL, fault) : r;
 	}
 	r = plan_cache_facts(host->cache, &facts);
 	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, fault) : r;
@@ -360,6 +367,14 @@ struct plan *plan_free(struct plan *plan)
 	text_list_done(&plan->pinned);
 	text_list_done(&plan->asked);
 	text_list_done(&plan->notes);
+	for (size_t i = 0; i < plan->toolchain_count; i++) {
+		free(plan->toolchains[i].name);
+		free(plan->toolchains[i].file);
+		text_list_done(&plan->toolchains[i].read_only);
+		text_list_done(&plan->toolchains[i].path);
+		text_list_done(&plan->toolchains[i].programs);
+	}
+	free(plan->toolchains);
 	free(plan);
 	return NULL;
 }

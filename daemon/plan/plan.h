@@ -40,6 +40,7 @@ struct plan_host {
 	const struct config *config;
 	struct plan_cache *cache;
 	struct harness_set *harnesses; /* borrowed; NULL: none could be read */
+	struct toolchain_list toolchains; /* those that came with trialsd; owned */
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
@@ -71,6 +72,14 @@ struct plan_operation {
 	struct plan_file *file; /* PLAN_FILE: its contents */
 };
 
+struct plan_toolchain {
+	char *name;
+	char *file; /* that says so */
+	struct text_list read_only;
+	struct text_list path;
+	struct text_list programs;
+};
+
 struct plan {
 	struct plan_operation *operations;
 	size_t operation_count;
@@ -92,6 +101,8 @@ struct plan {
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */
 	double grace_seconds;
+	struct plan_toolchain *toolchains; /* as they were found, for the record */
+	size_t toolchain_count;
 	struct text_list notes; /* optional paths that were missing, shrunk sizes, … */
 };
 

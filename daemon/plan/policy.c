@@ -31,8 +31,9 @@
  *     those are read-only.
  *  8. A release of a Harness (read-only, and found by trialsd) is and contains none of the places of
  *     rules 4 and 5: where a program lies in ~/bin, "the folder above it" would be the whole home.
- *  8. A release of a Harness (read-only, and found by trialsd) is and contains none of the places of
- *     rules 4 and 5: where a program lies in ~/bin, "the folder above it" would be the whole home.
+ *  9. What a toolchain brings along (read-only) is, contains and lies in none of those places of rule
+ *     5 that hold logins or keys, and neither is nor contains one of rule 4: many launches get it
+ *     that never named the path, so a pattern of a configuration must not show a secret to all.
  *
  * Paths are not what is compared. Each source is an O_PATH descriptor, and each guarded place was
  * one when it was found; "contains" and "lies in" are answered by climbing from it by `..` and
@@ -130,6 +131,31 @@ static int release_fault(const struct bound *bound, const struct guard *guard, s
 					 "another one: --executable PATH");
 }
 
+/* Rule 9. */
+static bool shows_secret(const struct policy *policy, const struct bound *bound,
+			 const struct mount_position *position, const struct guard *guard)
+{
+	if (guard->reach == GUARD_WRITABLE_ABOVE)
+		return contains(policy, bound, position, guard);
+	return guard->secret &&
+	       (contains(policy, bound, position, guard) || lies_in(bound, position, guard));
+}
+
+static int secret_fault(const struct bound *bound, const struct guard *guard, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(bound->place.canonical);
+	_cleanup_free_ char *place = display(guard->place.canonical);
+	_cleanup_free_ char *rest = display(guard->rest ? guard->rest : "");
+	int r = fault_set(fault, ERROR_refused,
+			  "%s: %s would be visible inside, and it is, contains or lies in %s "
+			  "(%s%s%s)",
+			  bound->field, shown, guard->what, place, guard->rest ? "/" : "", rest);
+
+	return r < 0 ? r
+		     : fault_hint(fault, "name folders beside it in the section of trialsd.conf, "
+					 "one by one");
+}
+
 static int guards_check(const struct policy *policy, const struct bound *bound,
 			const struct mount_position *position, struct fault *fault)
 {
@@ -138,6 +164,8 @@ static int guards_check(const struct policy *policy, const struct bound *bound,
 
 		if (bound->release && contains(policy, bound, position, guard))
 			return release_fault(bound, guard, fault);
+		if (bound->toolchain && shows_secret(policy, bound, position, guard))
+			return secret_fault(bound, guard, fault);
 		if (!bound->writable && guard->reach != GUARD_ANY_MODE_AROUND)
 			continue;
 		if (contains(policy, bound, position, guard) ||

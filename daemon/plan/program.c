@@ -2,14 +2,13 @@
 #include "program.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "harness_words.h"
 #include "json_text.h"
-#include "base/list.h"
+#include "path_pattern.h"
 #include "plan/plan.h"
 #include "text_file.h"
 
@@ -24,7 +23,6 @@
  */
 
 #define METADATA_BYTES_MAX (1024u * 1024u)
-#define MATCHES_MAX 4096 /* of one pattern; more are not looked at */
 
 struct search {
 	const struct program_request *request;
@@ -64,22 +62,6 @@ static bool is_executable(const struct place *place)
 	return S_ISREG(place->mode) && faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0;
 }
 
-/* A program at this path: 1, or 0 when there is none. */
-static int try_path(const char *path, struct place *ret_place)
-{
-	_cleanup_fault_ struct fault ignored = FAULT_INIT;
-	_cleanup_(place_done) struct place place = PLACE_INIT;
-	int r = place_open(&place, "executable", path, NULL, &ignored);
-
-	if (r < 0 && is_lack(r))
-		return r;
-	if (r != 0 || !is_executable(&place))
-		return 0;
-	*ret_place = place;
-	place = PLACE_INIT;
-	return 1;
-}
-
 static void note_look(struct search *search, const char *path)
 {
 	_cleanup_free_ char *shown = display(path);
@@ -107,7 +89,7 @@ static int try_folders(struct search *search, const char *folders, const char *n
 			path = NULL;
 			return -ENOMEM;
 		}
-		r = try_path(path, ret_place);
+		r = path_try(path, is_executable, ret_place);
 		if (r == 1 && ret_path)
 			*ret_path = steal(&path);
 		if (r != 0)
@@ -120,85 +102,6 @@ static int try_folders(struct search *search, const char *folders, const char *n
 
 /* --- Patterns ------------------------------------------------------------------------------------- */
 
-/* Whether a path is of a higher version than another one that matched the same pattern. */
-static bool is_higher(const char *path, const char *other)
-{
-	const char *a = path, *b = other;
-	int order;
-
-	while (*a && *a == *b)
-		a++, b++;
-	while (a > path && a[-1] != '/')
-		a--, b--;
-	order = harness_version_compare(a + strcspn(a, "/0123456789"),
-					b + strcspn(b, "/0123456789"));
-	return order != 0 ? order > 0 : strcmp(a, b) > 0;
-}
-
-/* As glob(3) wants it: only * means something. */
-static int escape(const char *text, bool stars, char **ret_pattern)
-{
-	char *pattern = malloc(2 * strlen(text) + 1), *to = pattern;
-
-	if (!pattern)
-		return -ENOMEM;
-	for (; *text; text++) {
-		if (strchr("?[\\", *text) || (*text == '*' && !stars))
-			*to++ = '\\';
-		*to++ = *text;
-	}
-	*to = '\0';
-	*ret_pattern = pattern;
-	return 0;
-}
-
-/* The program of the highest version among what base (literally) and pattern name: 1 or 0. */
-static int try_pattern(const char *base, const char *pattern, char **ret_path,
-		       struct place *ret_place)
-{
-	_cleanup_free_ char *literal = NULL, *stars = NULL, *whole = NULL, *best = NULL;
-	_cleanup_(place_done) struct place place = PLACE_INIT;
-	glob_t found = {0};
-	int r = escape(base, false, &literal);
-
-	if (r == 0)
-		r = escape(pattern, true, &stars);
-	if (r == 0 && asprintf(&whole, "%s%s", literal, stars) < 0) {
-		whole = NULL;
-		r = -ENOMEM;
-	}
-	if (r < 0)
-		return r;
-	r = glob(whole, GLOB_NOSORT, NULL, &found);
-	if (r != 0)
-		return r == GLOB_NOSPACE ? -ENOMEM : 0;
-	r = 0;
-	for (size_t i = 0; r >= 0 && i < found.gl_pathc && i < MATCHES_MAX; i++) {
-		const char *path = found.gl_pathv[i];
-
-		if (best && !is_higher(path, best))
-			continue;
-		place_done(&place);
-		place = PLACE_INIT;
-		r = try_path(path, &place);
-		if (r == 1) {
-			free(best);
-			best = strdup(path);
-			place_done(ret_place);
-			*ret_place = place;
-			place = PLACE_INIT;
-			if (!best)
-				r = -ENOMEM;
-		}
-	}
-	globfree(&found);
-	if (r < 0)
-		return r;
-	r = best != NULL;
-	*ret_path = steal(&best);
-	return r;
-}
-
 static int try_installed(struct search *search, char **ret_path, struct place *ret_place)
 {
 	const struct text_list *patterns = &search->request->harness->program.installed;
@@ -208,8 +111,8 @@ static int try_installed(struct search *search, char **ret_path, struct place *r
 		const char *pattern = patterns->items[i];
 		bool in_home = pattern[0] == '~';
 
-		r = try_pattern(in_home ? search->request->home : "", pattern + in_home, ret_path,
-				ret_place);
+		r = path_newest(in_home ? search->request->home : "", pattern + in_home,
+				is_executable, ret_path, ret_place);
 		if (r == 0)
 			note_look(search, pattern);
 	}
@@ -331,7 +234,7 @@ static int take_native(const struct program_request *request, struct program *pr
 			whole = NULL;
 			return -ENOMEM;
 		}
-		r = try_pattern(whole, patterns->items[i], &path, &place);
+		r = path_newest(whole, patterns->items[i], is_executable, &path, &place);
 		if (r != 1)
 			continue;
 		place_done(&program->file);

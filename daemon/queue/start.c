@@ -70,8 +70,33 @@ static struct trial_harness harness_facts(const struct launch_request *launch,
 	};
 }
 
+/* What its toolchains are; the array is to be freed, all else is the plan's. */
+static int toolchain_facts(const struct plan *plan, struct trial_toolchain **ret_toolchains)
+{
+	*ret_toolchains = calloc(plan->toolchain_count + 1, sizeof(**ret_toolchains));
+	if (!*ret_toolchains)
+		return -ENOMEM;
+	for (size_t i = 0; i < plan->toolchain_count; i++) {
+		const struct plan_toolchain *toolchain = &plan->toolchains[i];
+
+		(*ret_toolchains)[i] = (struct trial_toolchain){
+			.has = {.name = true,
+				.read_only = true,
+				.path = true,
+				.programs = true},
+			.name = toolchain->name,
+			.read_only = toolchain->read_only,
+			.path = toolchain->path,
+			.programs = toolchain->programs,
+			.file = toolchain->file,
+		};
+	}
+	return 0;
+}
+
 static int facts_keep(struct trial_work *work, const struct trial_harness *harness)
 {
+	_cleanup_free_ struct trial_toolchain *toolchains = NULL;
 	const struct plan *plan = work->plan;
 	struct trial_facts facts = {
 		.has = {.repository = plan->repository != NULL,
@@ -80,7 +105,9 @@ static int facts_keep(struct trial_work *work, const struct trial_harness *harne
 			.plan = true,
 			.writable = work->writable.count > 0,
 			.wall_seconds = plan->limits.has.wall_seconds,
-			.harness = harness->name != NULL},
+			.harness = harness->name != NULL,
+			.toolchains = plan->toolchain_count > 0},
+		.toolchains = {.count = plan->toolchain_count},
 		.harness = *harness,
 		.repository = plan->repository,
 		.network = plan->network,
@@ -90,6 +117,11 @@ static int facts_keep(struct trial_work *work, const struct trial_harness *harne
 		.wall_seconds = plan->limits.wall_seconds,
 	};
 
+	int r = toolchain_facts(plan, &toolchains);
+
+	if (r < 0)
+		return r;
+	facts.toolchains.items = toolchains;
 	msgpack_sbuffer_destroy(&work->facts);
 	return view_encode(&work->facts, &trial_facts_type, &facts);
 }

@@ -61,6 +61,26 @@ static void view_harness(struct trial_view *trial, const struct launch_request *
 	};
 }
 
+/* Their names, as asked; lost when there is no memory, like the logs of a Trial. */
+static void view_toolchains(struct view *view, const struct launch_request *spec)
+{
+	struct trial_toolchain_list *list = &view->trial.toolchains;
+
+	if (spec->toolchains.count == 0)
+		return;
+	view->toolchains = calloc(spec->toolchains.count, sizeof(*view->toolchains));
+	if (!view->toolchains)
+		return;
+	for (size_t i = 0; i < spec->toolchains.count; i++)
+		view->toolchains[i] = (struct trial_toolchain){
+			.has = {.name = true},
+			.name = spec->toolchains.items[i],
+		};
+	list->items = view->toolchains;
+	list->count = spec->toolchains.count;
+	view->trial.has.toolchains = true;
+}
+
 static void view_spec(struct trial_view *trial, const struct launch_request *spec)
 {
 	view_harness(trial, spec);
@@ -169,8 +189,10 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 	memset(ret_view, 0, sizeof(*ret_view));
 	snprintf(ret_view->folder, sizeof(ret_view->folder), "%s/%llu", trials_folder,
 		 (unsigned long long)row->id);
-	if (blob_decode(&row->spec, &ret_view->spec, &launch_request_type, &spec))
+	if (blob_decode(&row->spec, &ret_view->spec, &launch_request_type, &spec)) {
 		view_spec(trial, &spec);
+		view_toolchains(ret_view, &spec);
+	}
 	if (blob_decode(&row->record, &ret_view->record, &outcome_record_type, &record))
 		view_record(trial, &record);
 	if (blob_decode(&row->facts, &ret_view->facts, &trial_facts_type, &facts)) {
@@ -183,6 +205,10 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		if (facts.has.harness) {
 			trial->harness = facts.harness;
 			trial->has.harness = true;
+		}
+		if (facts.has.toolchains) {
+			trial->toolchains = facts.toolchains;
+			trial->has.toolchains = true;
 		}
 		if (with_plan) {
 			trial->plan = facts.plan;
@@ -198,6 +224,7 @@ void view_done(struct view *view)
 	for (size_t i = 0; view->logs && i < view->trial.logs.count; i++)
 		free((char *)view->logs[i].path);
 	free(view->logs);
+	free(view->toolchains);
 	message_free(view->spec);
 	message_free(view->facts);
 	message_free(view->record);

@@ -14,7 +14,8 @@
 	X(plan, BYTES_LIST, OPTIONAL, 4096, "the sandbox's arguments")                             \
 	X(writable, BYTES_LIST, OPTIONAL, 256, "host paths that it may write to")                  \
 	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "its wall limit")                          \
-	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: as it was found")
+	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: as it was found")                    \
+	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "as they were found")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
@@ -34,6 +35,7 @@ struct view {
 	struct message *facts;
 	struct message *record;
 	struct log_state *logs;
+	struct trial_toolchain *toolchains;
 };
 
 int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,

@@ -15,6 +15,10 @@ int harness_folders_name(struct harness_folders *ret_folders, const char *helper
 		ret_folders->shipped = NULL;
 		return -ENOMEM;
 	}
+	if (asprintf(&ret_folders->toolchains, "%.*s/toolchains.conf", length, helper) < 0) {
+		ret_folders->toolchains = NULL;
+		return -ENOMEM;
+	}
 	if (asprintf(&ret_folders->own, "%s/harness.d", config_folder) < 0) {
 		ret_folders->own = NULL;
 		return -ENOMEM;
@@ -26,10 +30,11 @@ void harness_folders_done(struct harness_folders *folders)
 {
 	free(folders->shipped);
 	free(folders->own);
+	free(folders->toolchains);
 	*folders = (struct harness_folders){0};
 }
 
-void harness_folders_read(const struct harness_folders *folders, struct harness_set **set)
+static void read_harnesses(const struct harness_folders *folders, struct harness_set **set)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	struct harness_set *fresh = NULL;
@@ -49,4 +54,28 @@ void harness_folders_read(const struct harness_folders *folders, struct harness_
 				  fresh->entries[i].fault.message, fresh->entries[i].name);
 	harness_set_free(*set);
 	*set = fresh;
+}
+
+static void read_toolchains(const struct harness_folders *folders, struct toolchain_list *list)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct toolchain_list fresh = {0};
+	int r = toolchain_list_read(&fresh, folders->toolchains, &fault);
+
+	if (r < 0)
+		fault_errno(&fault, r, folders->toolchains);
+	if (r) {
+		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
+			  "%s; the toolchains that came with trialsd stay as they were read before",
+			  fault.message);
+		return;
+	}
+	toolchain_list_done(list);
+	*list = fresh;
+}
+
+void harness_folders_read(const struct harness_folders *folders, struct plan_host *host)
+{
+	read_harnesses(folders, &host->harnesses);
+	read_toolchains(folders, &host->toolchains);
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include "plan/harness.h"
+#include "plan/plan.h"
 
-/* Where the .harness files are: those that came with trialsd, and the person's own. */
+/* Where the .harness files and toolchains that came with trialsd are, and the person's own. */
 struct harness_folders {
 	char *shipped; /* beside the helper programs, in a build tree too */
 	char *own;     /* need not be there */
+	char *toolchains;
 };
 
 /* helper: the path of one of the helper programs. */
@@ -15,8 +17,8 @@ int harness_folders_name(struct harness_folders *ret_folders, const char *helper
 void harness_folders_done(struct harness_folders *folders);
 
 /*
- * Reads them all and puts them in the place of *set (NULL: none was read before). What is at fault
- * goes to the log by file and line: of one file, it is there with its fault; of a folder, *set stays
- * as it is.
+ * Reads them all and puts them in the place of the host's (NULL: none was read before). What is at
+ * fault goes to the log by file and line: one .harness file is there with its fault; of a folder, or
+ * of toolchains, all stays as it is.
  */
-void harness_folders_read(const struct harness_folders *folders, struct harness_set **set);
+void harness_folders_read(const struct harness_folders *folders, struct plan_host *host);

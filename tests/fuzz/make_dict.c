@@ -174,6 +174,10 @@ static void print_config(void)
 					     "d",	 " ",	"\r\n", "\xef\xbb\xbf"};
 	char *names = config_names("[x]\n", "there are "), *rest = names, *section;
 
+	print_entry("[Toolchain a]\n", strlen("[Toolchain a]\n"));
+	print_config_keys("[Toolchain a]");
+	print_entry("%1", 2);
+	*strstr(names, " [Toolchain") = '\0';
 	while ((section = strsep(&rest, " "))) {
 		print_entry(section, strlen(section));
 		print_config_keys(section);

@@ -34,6 +34,7 @@ static int request_launch(msgpack_sbuffer *buffer)
 		 .mode = MODE_rw,
 		 .optional = true},
 	};
+	const char *toolchains[] = {"rust", "python"};
 	struct pair environment[] = {{"LANG", "C.UTF-8"}, {"EMPTY", ""}, {"RAW", "\x80\x81"}};
 	struct pair labels[] = {{"experiment", "42"}, {"arm", "caf\xc3\xa9"}};
 	struct launch_request launch = {
@@ -67,6 +68,7 @@ static int request_launch(msgpack_sbuffer *buffer)
 			   .output = 64ull << 20,
 			   .stall_seconds = 600.5},
 		.labels = LIST(labels),
+		.toolchains = LIST(toolchains),
 		.key = "experiment-42/arm-3/trial-1",
 		.priority = -5,
 		.grace_seconds = 2.5,
@@ -237,6 +239,21 @@ static struct git_change trial_git_changes[] = {
 	{.has = {true, true}, .path = ".git/hooks/post-checkout", .change = "added"},
 };
 
+static const char *rust_places[] = {"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu"};
+static const char *rust_path[] = {"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin"};
+static const char *rust_programs[] = {
+	"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin/cargo"};
+
+static struct trial_toolchain trial_toolchains[] = {
+	{.has = {true, true, true, true, true},
+	 .name = "rust",
+	 .read_only = LIST(rust_places),
+	 .path = LIST(rust_path),
+	 .programs = LIST(rust_programs),
+	 .file = "/usr/lib/trialsd/toolchains.conf"},
+	{.has = {.name = true}, .name = "python"},
+};
+
 static struct login_outcome trial_logins[] = {
 	{.harness = "codex",
 	 .state = "suspect",
@@ -271,6 +288,7 @@ static struct login_outcome trial_logins[] = {
 	.task_limit_hits = 2, .limits = LIST(trial_limits), .logs = LIST(trial_logs),              \
 	.commit = "9fceb02d0ae598e95dc970b74767f19372d61af8",                                      \
 	.git_changes = LIST(trial_git_changes), .logins = LIST(trial_logins),                      \
+	.toolchains = LIST(trial_toolchains),                                                      \
 	.boundary = {.has = {true, true, true, true, true, true, true, true, true, true, true},    \
 		     .pid = 1,                                                                     \
 		     .own_user = true,                                                             \

@@ -234,6 +234,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_TRIALS:
 	case FIELD_HARNESSES:
 	case FIELD_LOGINS:
+	case FIELD_TRIAL_TOOLCHAINS:
 		make_list(sample, field, all, member);
 		break;
 	default:

@@ -39,12 +39,22 @@ static bool same_limits(const struct limits_spec *a, const struct limits_spec *b
 	       SAME_(same_number, home) && SAME_(same_number, output);
 }
 
+static bool same_toolchains(const struct toolchain_list *a, const struct toolchain_list *b)
+{
+	for (size_t i = 0; i < a->count && a->count == b->count; i++)
+		if (strcmp(a->items[i]->name, b->items[i]->name) != 0 ||
+		    !toolchain_equal(a->items[i], b->items[i]))
+			return false;
+	return a->count == b->count;
+}
+
 static bool same(const struct config *a, const struct config *b)
 {
 	return a->max_running == b->max_running && a->backend == b->backend &&
 	       same_text(a->bwrap, b->bwrap) && a->min_free == b->min_free &&
 	       a->require_limits == b->require_limits && same_text(a->path, b->path) &&
 	       same_limits(&a->limits, &b->limits) &&
+	       same_toolchains(&a->toolchains, &b->toolchains) &&
 	       same_time(true, a->grace_seconds, true, b->grace_seconds);
 }
 
@@ -85,6 +95,7 @@ static void print(FILE *file, const struct config *config)
 	print_number(file, "Home", limits->has.home, limits->home);
 	print_number(file, "Output", limits->has.output, limits->output);
 	print_time(file, "Grace", true, config->grace_seconds);
+	toolchain_list_print(&config->toolchains, file);
 }
 
 static void read_again(const struct config *config)

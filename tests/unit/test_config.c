@@ -152,7 +152,14 @@ static const struct {
 	const char *part;
 } wrong[] = {
 	{"[Deamon]\n",
-	 ":1: [Deamon]: unknown section; there are [Daemon] [Sandbox] [Harness] [Limits]"},
+	 ":1: [Deamon]: unknown section; there are [Daemon] [Sandbox] [Harness] [Limits] "
+	 "[Toolchain NAME]"},
+	{"[Toolchain]\n", ":1: [Toolchain]: a toolchain is [Toolchain NAME]"},
+	{"[Toolchain a b]\n", ":1: [Toolchain a b]: a toolchain is [Toolchain NAME]"},
+	{"[Toolchain a]\nPath=~/a\n[Daemon]\nReadOnly=~/a\n", ":4: ReadOnly: unknown key"},
+	{"[Toolchain a]\nMaxRunning=1\n",
+	 ":2: MaxRunning: unknown key; this section has ReadOnly Environment Path Programs"},
+	{"\n[Toolchain a]\n[Limits]\n", ":2: [Toolchain a]: it says nothing"},
 	{"\n[]\n", ":2: []: unknown section"},
 	{"[Daemon\n", ":1: a section is written [Name]"},
 	{"[Daemon] x\n", ":1: a section is written [Name]"},

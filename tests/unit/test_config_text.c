@@ -14,6 +14,10 @@ static const char every_key[] =
 	"[Limits]\nWall=1h 30min\nStall=500s\nMemory=2G\nSwap=0\nTasks=100\n"
 	"CPU=150%\nTmp=1M\nHome=64K\nOutput=1M\nGrace=1.5s\n";
 
+static const char toolchains[] =
+	"[Toolchain b]\nReadOnly=-'~/a b/*'|/c\nPath=%1/bin\nEnvironment='A=%1 %h %%' B=\n"
+	"[Toolchain a]\nReadOnly=~/x ~/y\nReadOnly=~/z\nPath=-%3/bin\nPrograms=one two\n";
+
 static void read_text(struct config *config, const char *text)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
@@ -61,6 +65,7 @@ START_TEST(it_is_read_as_it_was)
 {
 	expect_same("");
 	expect_same(every_key);
+	expect_same(toolchains);
 	expect_same("[Limits]\nWall=infinity\nStall=infinity\nMemory=infinity\nSwap=infinity\n"
 		    "Tasks=infinity\nCPU=infinity\nGrace=0\n[Daemon]\nMinFree=0\n");
 	expect_same("[Limits]\nWall=8753.123456789h\nGrace=1us\nTmp=1P\n");
@@ -92,6 +97,8 @@ START_TEST(differences_are_named)
 	expect_names("[Daemon]\nBwrap=/b\n", "Bwrap", true);
 	expect_names("[Daemon]\nBackend=auto\n[Limits]\nGrace=9\n", "Backend, Grace", true);
 	expect_names("[Limits]\nTasks=infinity\nMemory=1G\n", "Memory, Tasks", false);
+	expect_names("[Toolchain a]\nPrograms=x\n[Daemon]\nMaxRunning=3\n",
+		     "MaxRunning, [Toolchain a]", false);
 	expect_names(every_key,
 		     "MaxRunning, Backend, Bwrap, MinFree, RequireLimits, SpareKeeper, Path, "
 		     "Wall, Stall, Memory, Swap, Tasks, CPU, Tmp, Home, Output, Grace",

@@ -418,7 +418,8 @@ install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 	@ln -sf $(soname) '$(DESTDIR)$(LIBDIR)/libtrials.so'
 	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'
 	@sed -i 's,/usr/local/share/doc/trialsd,$(DOCDIR),' '$(DESTDIR)$(MANDIR)/man1/trialctl.1'
-	@sed -i 's,/usr/local/lib/trialsd,$(LIBEXECDIR),' '$(DESTDIR)$(MANDIR)/man5/trialsd.harness.5'
+	@sed -i 's,/usr/local/lib/trialsd,$(LIBEXECDIR),' '$(DESTDIR)$(MANDIR)/man5/trialsd.harness.5' \
+		'$(DESTDIR)$(MANDIR)/man5/trialsd.conf.5'
 	@echo 'Installed below $(DESTDIR)$(PREFIX).'
 	@$(tell_linker)
 	@$(tell_journal)

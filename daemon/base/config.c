@@ -337,8 +337,8 @@ static const struct config_key config_keys[] = {
 struct reading {
 	struct ini_text ini;
 	struct config *config;
-	const char *section; /* that the lines are in; NULL before the first */
-	uint64_t given;	     /* bits of config_keys */
+	const char *section;	     /* that the lines are in; NULL before the first */
+	uint64_t given;		     /* bits of config_keys */
 	struct toolchain *toolchain; /* whose section it is, or NULL */
 };
 

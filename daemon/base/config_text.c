@@ -124,7 +124,7 @@ static void note_toolchains(FILE *file, const struct toolchain_list *list,
 			    const struct toolchain_list *other, bool both)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		const struct toolchain *toolchain = list->items[i];
+		const struct toolchain *toolchain = &list->items[i];
 		const struct toolchain *there = toolchain_list_find(other, toolchain->name);
 
 		if (!there || (both && !toolchain_equal(toolchain, there)))

@@ -173,10 +173,8 @@ int toolchain_take(struct toolchain *toolchain, struct ini_text *ini, const char
 
 /* --- Sections ------------------------------------------------------------------------------------- */
 
-static void toolchain_free(struct toolchain *toolchain)
+static void toolchain_done(struct toolchain *toolchain)
 {
-	if (!toolchain)
-		return;
 	free(toolchain->name);
 	free(toolchain->file);
 	text_list_done(&toolchain->read_only);
@@ -184,22 +182,19 @@ static void toolchain_free(struct toolchain *toolchain)
 	text_list_done(&toolchain->programs);
 	pair_list_done(&toolchain->environment);
 	text_list_done(&toolchain->given);
-	free(toolchain);
 }
 
 static struct toolchain *toolchain_add(struct toolchain_list *list, const char *name,
 				       const char *file, unsigned int line)
 {
-	struct toolchain *toolchain = calloc(1, sizeof(*toolchain));
-	struct toolchain **items = realloc(list->items, (list->count + 1) * sizeof(*items));
+	struct toolchain *items = realloc(list->items, (list->count + 1) * sizeof(*items));
+	struct toolchain *toolchain;
 
-	if (items)
-		list->items = items;
-	if (!toolchain || !items) {
-		free(toolchain);
+	if (!items)
 		return NULL;
-	}
-	items[list->count++] = toolchain;
+	list->items = items;
+	toolchain = &items[list->count++];
+	*toolchain = (struct toolchain){0};
 	toolchain->name = strdup(name);
 	toolchain->file = strdup(file);
 	toolchain->line = line;
@@ -217,17 +212,17 @@ static bool is_name(const char *name)
 int toolchain_enter(struct toolchain_list *list, struct ini_text *ini, const char *heading,
 		    struct toolchain **ret_toolchain)
 {
-	const char *name = strncmp(heading, PREFIX, strlen(PREFIX)) ? ""
-								    : heading + strlen(PREFIX);
+	const char *name = strncmp(heading, PREFIX, strlen(PREFIX)) ? "" : heading + strlen(PREFIX);
 
 	if (!is_name(name))
-		return ini_refuse(ini, ini->line, NULL,
-				  "[%s]: a toolchain is [Toolchain NAME], its name of 1 to %d small "
-				  "letters, digits, -, _, + and ., beginning with a letter or digit",
-				  heading, TOOLCHAIN_NAME_BYTES_MAX);
+		return ini_refuse(
+			ini, ini->line, NULL,
+			"[%s]: a toolchain is [Toolchain NAME], its name of 1 to %d small "
+			"letters, digits, -, _, + and ., beginning with a letter or digit",
+			heading, TOOLCHAIN_NAME_BYTES_MAX);
 	for (size_t i = 0; i < list->count; i++)
-		if (!strcmp(list->items[i]->name, name)) {
-			*ret_toolchain = list->items[i];
+		if (!strcmp(list->items[i].name, name)) {
+			*ret_toolchain = &list->items[i];
 			return 0;
 		}
 	if (list->count == TOOLCHAINS_MAX)
@@ -279,8 +274,7 @@ static int check_whole(const struct toolchain *toolchain, struct ini_text *ini)
 		return ini_refuse(ini, toolchain->line, NULL, "[Toolchain %s]: it says nothing",
 				  toolchain->name);
 	for (size_t i = 0; r == 0 && i < toolchain->path.count; i++)
-		r = check_number(toolchain, ini, "Path",
-				 highest_of_word(toolchain->path.items[i]));
+		r = check_number(toolchain, ini, "Path", highest_of_word(toolchain->path.items[i]));
 	for (size_t i = 0; r == 0 && i < toolchain->environment.count; i++)
 		r = check_number(toolchain, ini, "Environment",
 				 highest_number(toolchain->environment.items[i].value));
@@ -292,7 +286,7 @@ int toolchain_list_check(const struct toolchain_list *list, struct ini_text *ini
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->count; i++)
-		r = check_whole(list->items[i], ini);
+		r = check_whole(&list->items[i], ini);
 	return r;
 }
 
@@ -362,7 +356,7 @@ int toolchain_list_copy(const struct toolchain_list *list, struct toolchain_list
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < list->count; i++) {
-		const struct toolchain *from = list->items[i];
+		const struct toolchain *from = &list->items[i];
 		struct toolchain *to = toolchain_add(&copy, from->name, from->file, from->line);
 
 		r = to ? 0 : -ENOMEM;
@@ -379,7 +373,7 @@ int toolchain_list_copy(const struct toolchain_list *list, struct toolchain_list
 void toolchain_list_done(struct toolchain_list *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		toolchain_free(list->items[i]);
+		toolchain_done(&list->items[i]);
 	free(list->items);
 	*list = (struct toolchain_list){0};
 }
@@ -387,8 +381,8 @@ void toolchain_list_done(struct toolchain_list *list)
 const struct toolchain *toolchain_list_find(const struct toolchain_list *list, const char *name)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (!strcmp(list->items[i]->name, name))
-			return list->items[i];
+		if (!strcmp(list->items[i].name, name))
+			return &list->items[i];
 	return NULL;
 }
 
@@ -405,8 +399,8 @@ bool toolchain_equal(const struct toolchain *a, const struct toolchain *b)
 void toolchain_list_print(const struct toolchain_list *list, FILE *file)
 {
 	for (size_t i = 0; i < list->count; i++) {
-		fprintf(file, "[" PREFIX "%s]\n", list->items[i]->name);
-		for (size_t j = 0; j < list->items[i]->given.count; j++)
-			fprintf(file, "%s\n", list->items[i]->given.items[j]);
+		fprintf(file, "[" PREFIX "%s]\n", list->items[i].name);
+		for (size_t j = 0; j < list->items[i].given.count; j++)
+			fprintf(file, "%s\n", list->items[i].given.items[j]);
 	}
 }

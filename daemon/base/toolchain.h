@@ -15,8 +15,8 @@
  * counts, and with - in front it may be missing. "~" is the person's home, on the host and inside
  * alike; a * stands for a part of a name. %1 … %9 is what a word of ReadOnly= was found to be.
  */
-#define TOOLCHAINS_MAX 64	     /* of one file */
-#define TOOLCHAIN_ENTRIES_MAX 32     /* of one list */
+#define TOOLCHAINS_MAX 64	      /* of one file */
+#define TOOLCHAIN_ENTRIES_MAX 32      /* of one list */
 #define TOOLCHAIN_ALTERNATIVES_MAX 16 /* of one word */
 #define TOOLCHAIN_NUMBERED_MAX 9
 
@@ -32,7 +32,7 @@ struct toolchain {
 };
 
 struct toolchain_list {
-	struct toolchain **items; /* in the order of the file */
+	struct toolchain *items; /* in the order of the file */
 	size_t count;
 };
 
@@ -41,7 +41,7 @@ const char *toolchain_key_name(size_t index);
 
 /*
  * For the reader of a file with such sections: of a heading "Toolchain NAME" the one to go on with,
- * which is the list's; a key of it; and at the end what only the whole of a section can tell. All
+ * which is the list's and good until the next heading; a key of it; and at the end what only the whole of a section can tell. All
  * refuse as ini_refuse does.
  */
 int toolchain_enter(struct toolchain_list *list, struct ini_text *ini, const char *heading,

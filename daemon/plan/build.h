@@ -45,12 +45,12 @@ struct bound {
 	struct ancestry ancestry;
 	char *destination;
 	bool writable;
-	bool own_path; /* the destination is the source's own canonical path */
-	bool covered;  /* there already, with a tree around it: nothing is to be mounted */
-	bool release;  /* of a Harness: it must not hold any guarded place */
-	bool usual;    /* at the place it is known by: no links that lead there are recreated */
+	bool own_path;	/* the destination is the source's own canonical path */
+	bool covered;	/* there already, with a tree around it: nothing is to be mounted */
+	bool release;	/* of a Harness: it must not hold any guarded place */
+	bool usual;	/* at the place it is known by: no links that lead there are recreated */
 	bool toolchain; /* of one: it must not show any place of logins or keys */
-	bool pinned;   /* a read-only part of a writable tree: rule 8 of destination.c */
+	bool pinned;	/* a read-only part of a writable tree: rule 8 of destination.c */
 	size_t *descriptor_index; /* NULL, or where its descriptor's number is kept, from 1 */
 };
 

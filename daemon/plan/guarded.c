@@ -361,8 +361,8 @@ static int home_add(struct guards *guards, const char *home)
 	if (r == 0)
 		r = home_add_all(guards, home, fd, secrets_in_home, ARRAY_SIZE(secrets_in_home),
 				 true);
-	return r == 0 ? home_add_all(guards, home, fd, guarded_in_home,
-				     ARRAY_SIZE(guarded_in_home), false)
+	return r == 0 ? home_add_all(guards, home, fd, guarded_in_home, ARRAY_SIZE(guarded_in_home),
+				     false)
 		      : r;
 }
 

@@ -39,7 +39,7 @@ struct plan_host {
 	char *keeper;	     /* trial-keeper, whose tasks read what Trials may have written */
 	const struct config *config;
 	struct plan_cache *cache;
-	struct harness_set *harnesses; /* borrowed; NULL: none could be read */
+	struct harness_set *harnesses;	  /* borrowed; NULL: none could be read */
 	struct toolchain_list toolchains; /* those that came with trialsd; owned */
 };
 

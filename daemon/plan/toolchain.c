@@ -49,8 +49,8 @@ static void put_names(FILE *file, const struct toolchain_list *list,
 		      const struct toolchain_list *but)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (!but || !toolchain_list_find(but, list->items[i]->name))
-			fprintf(file, "%s%s", ftell(file) > 0 ? ", " : "", list->items[i]->name);
+		if (!but || !toolchain_list_find(but, list->items[i].name))
+			fprintf(file, "%s%s", ftell(file) > 0 ? ", " : "", list->items[i].name);
 }
 
 static int refuse_unknown(const struct plan_host *host, const char *name, struct fault *fault)
@@ -489,8 +489,7 @@ static int set_variables(const struct toolchain_found *found, struct plan *plan,
 	int r = 0;
 
 	for (size_t i = 0; i < TOOLCHAIN_NUMBERED_MAX; i++)
-		specifiers[i + 1] =
-			(struct specifier){(char)('1' + i), found->places[i].canonical};
+		specifiers[i + 1] = (struct specifier){(char)('1' + i), found->places[i].canonical};
 	for (size_t i = 0; r == 0 && i < variables->count; i++) {
 		_cleanup_free_ char *value = NULL;
 

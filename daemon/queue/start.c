@@ -80,10 +80,7 @@ static int toolchain_facts(const struct plan *plan, struct trial_toolchain **ret
 		const struct plan_toolchain *toolchain = &plan->toolchains[i];
 
 		(*ret_toolchains)[i] = (struct trial_toolchain){
-			.has = {.name = true,
-				.read_only = true,
-				.path = true,
-				.programs = true},
+			.has = {.name = true, .read_only = true, .path = true, .programs = true},
 			.name = toolchain->name,
 			.read_only = toolchain->read_only,
 			.path = toolchain->path,

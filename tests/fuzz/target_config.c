@@ -42,8 +42,8 @@ static bool same_limits(const struct limits_spec *a, const struct limits_spec *b
 static bool same_toolchains(const struct toolchain_list *a, const struct toolchain_list *b)
 {
 	for (size_t i = 0; i < a->count && a->count == b->count; i++)
-		if (strcmp(a->items[i]->name, b->items[i]->name) != 0 ||
-		    !toolchain_equal(a->items[i], b->items[i]))
+		if (strcmp(a->items[i].name, b->items[i].name) != 0 ||
+		    !toolchain_equal(&a->items[i], &b->items[i]))
 			return false;
 	return a->count == b->count;
 }

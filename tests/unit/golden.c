@@ -240,7 +240,8 @@ static struct git_change trial_git_changes[] = {
 };
 
 static const char *rust_places[] = {"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu"};
-static const char *rust_path[] = {"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin"};
+static const char *rust_path[] = {
+	"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin"};
 static const char *rust_programs[] = {
 	"/home/ann/.rustup/toolchains/stable-x86_64-unknown-linux-gnu/bin/cargo"};
 

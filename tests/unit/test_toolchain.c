@@ -85,13 +85,13 @@ START_TEST(a_copy_says_the_same)
 	ck_assert_int_eq(read_text(all), 0);
 	ck_assert_int_eq(toolchain_list_copy(&list, &copy), 0);
 	ck_assert_uint_eq(copy.count, 2);
-	expect_rust(copy.items[0]);
+	expect_rust(&copy.items[0]);
 	for (size_t i = 0; i < 2; i++)
-		ck_assert(toolchain_equal(list.items[i], copy.items[i]));
-	ck_assert(!toolchain_equal(list.items[0], copy.items[1]));
-	ck_assert(!toolchain_equal(list.items[0], NULL));
+		ck_assert(toolchain_equal(&list.items[i], &copy.items[i]));
+	ck_assert(!toolchain_equal(&list.items[0], &copy.items[1]));
+	ck_assert(!toolchain_equal(&list.items[0], NULL));
 	ck_assert_int_eq(read_text("[Toolchain rust]\nReadOnly=/other\n"), 0);
-	ck_assert(!toolchain_equal(list.items[0], copy.items[0]));
+	ck_assert(!toolchain_equal(&list.items[0], &copy.items[0]));
 	toolchain_list_done(&copy);
 }
 END_TEST
@@ -113,7 +113,7 @@ START_TEST(it_is_written_as_it_is_read)
 	ck_assert_msg(read_text(text) == 0, "%s", fault.message);
 	ck_assert_uint_eq(list.count, before.count);
 	for (size_t i = 0; i < list.count; i++)
-		ck_assert(toolchain_equal(list.items[i], before.items[i]));
+		ck_assert(toolchain_equal(&list.items[i], &before.items[i]));
 	toolchain_list_done(&before);
 	free(text);
 }
@@ -148,7 +148,8 @@ static const struct {
 	{"[Toolchain a]\nPath=/a:/b\n", ":2: Path: "},
 	{"\n[Toolchain a]\nReadOnly=~/a\nPath=/b|%2/bin\n",
 	 ":2: Path: [Toolchain a]: there is no word %2 of ReadOnly=, which has 1"},
-	{"[Toolchain a]\nEnvironment=A=%1\n", ":1: Environment: [Toolchain a]: there is no word %1"},
+	{"[Toolchain a]\nEnvironment=A=%1\n",
+	 ":1: Environment: [Toolchain a]: there is no word %1"},
 	{"[Toolchain a]\nEnvironment=A\n", ":2: Environment: \"A\" is not assignments"},
 	{"[Toolchain a]\nEnvironment==x\n", ":2: Environment: "},
 	{"[Toolchain a]\nEnvironment=A=%x\n", ":2: Environment: "},
@@ -191,10 +192,13 @@ static int read_many(const char *start, const char *before, const char *after, s
 START_TEST(there_is_an_end_to_it)
 {
 	ck_assert_int_eq(read_many("", "[Toolchain t", "]\nPrograms=x\n", TOOLCHAINS_MAX), 0);
-	ck_assert_int_eq(read_many("", "[Toolchain t", "]\nPrograms=x\n", TOOLCHAINS_MAX + 1), FAULT);
+	ck_assert_int_eq(read_many("", "[Toolchain t", "]\nPrograms=x\n", TOOLCHAINS_MAX + 1),
+			 FAULT);
 	ck_assert_ptr_nonnull(strstr(fault.message, "more than 64 toolchains"));
-	ck_assert_int_eq(read_many("[Toolchain a]\n", "ReadOnly=~/", "\n", TOOLCHAIN_ENTRIES_MAX), 0);
-	ck_assert_int_eq(read_many("[Toolchain a]\n", "ReadOnly=~/", "\n", TOOLCHAIN_ENTRIES_MAX + 1),
+	ck_assert_int_eq(read_many("[Toolchain a]\n", "ReadOnly=~/", "\n", TOOLCHAIN_ENTRIES_MAX),
+			 0);
+	ck_assert_int_eq(read_many("[Toolchain a]\n", "ReadOnly=~/", "\n",
+				   TOOLCHAIN_ENTRIES_MAX + 1),
 			 FAULT);
 	ck_assert_ptr_nonnull(strstr(fault.message, ":34: ReadOnly: more than 32 entries"));
 	ck_assert_int_eq(read_many("[Toolchain a]\n", "Environment=A", "=\n",

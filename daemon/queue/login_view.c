@@ -10,7 +10,7 @@
 #include <time.h>
 
 #include "keeper/login_state.h"
-#include "plan/list.h"
+#include "base/list.h"
 #include "queue/home_group.h"
 #include "queue/login_private.h"
 

@@ -259,20 +259,13 @@ static void print_boundary(const json_t *boundary)
 static void print_harness(const json_t *harness)
 {
 	static const char *const keys[][2] = {
-		{"name", "harness"},
-		{"product", "product"},
-		{"model", "model"},
-		{"effort", "effort"},
-		{"resume", "resume"},
-		{"of", "of"},
-		{"executable", "executable"},
-		{"version", "version"},
-		{"sha256", "sha256"},
-		{"release", "release"},
-		{"login", "login"},
-		{"interpreter", "interpreter"},
-		{"prompt", "prompt by"},
-		{"file", "harness file"},
+		{"name", "harness"},	      {"product", "product"},
+		{"model", "model"},	      {"effort", "effort"},
+		{"resume", "resume"},	      {"of", "of"},
+		{"executable", "executable"}, {"version", "version"},
+		{"sha256", "sha256"},	      {"release", "release"},
+		{"login", "login"},	      {"interpreter", "interpreter"},
+		{"prompt", "prompt by"},      {"file", "harness file"},
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)

@@ -102,7 +102,8 @@ enum channel_descriptor {
 	  "how many logins are carried: their descriptors are the last")                           \
 	X(stop_signal, UINT, OPTIONAL, 64,                                                         \
 	  "that the main process is told to end with; default TERM")                               \
-	X(home, PATH, OPTIONAL, PATH_BYTES_MAX, "HOME inside, when something of it is kept or put back") \
+	X(home, PATH, OPTIONAL, PATH_BYTES_MAX,                                                    \
+	  "HOME inside, when something of it is kept or put back")                                 \
 	X(bound_home, BYTES, OPTIONAL, PATH_BYTES_MAX,                                             \
 	  "below home: the folder that is bound there with its login")                             \
 	X(state, BYTES_LIST, OPTIONAL, 128, "below home: its session, which is kept")              \

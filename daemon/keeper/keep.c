@@ -226,7 +226,8 @@ static int save_home(const struct keep *keep, int to, struct keep_copy *copy)
 	r = split(&at, bound);
 	if (r == 0)
 		r = make_folders(to, at.folder, &folder);
-	return r == 0 ? tree_copy(&rules, &copy->tree, keep->bound, ".", bound, folder, at.name) : r;
+	return r == 0 ? tree_copy(&rules, &copy->tree, keep->bound, ".", bound, folder, at.name)
+		      : r;
 }
 
 static void save_one(const struct keep *keep, int folder, const char *name,
@@ -404,7 +405,8 @@ static void reason(const struct keep_copy *copy, char *buffer, size_t size)
 	else if (copy->error < 0)
 		snprintf(buffer, size, "%s", strerror(-copy->error));
 	else
-		snprintf(buffer, size, "it was not copied within %d seconds, or the copying was ended",
+		snprintf(buffer, size,
+			 "it was not copied within %d seconds, or the copying was ended",
 			 (int)KEEP_SECONDS);
 }
 
@@ -431,7 +433,9 @@ static void fill(struct keep *keep, size_t at, const char *what, const struct ke
 	*kept = (struct kept){
 		.has = {.bytes = copy->done, .files = copy->done, .left_out = copy->done},
 		.what = what,
-		.state = !copy->done ? "none" : tree->cut ? "cut" : "whole",
+		.state = !copy->done ? "none"
+			 : tree->cut ? "cut"
+				     : "whole",
 		.bytes = tree->bytes,
 		.files = tree->files,
 		.left_out = tree->left_out,

@@ -22,7 +22,7 @@
  *   STATE/trials/ID/session/PATH   a path of State=, without its "~/"
  *   STATE/trials/ID/home/…
  */
-#define KEEP_SECONDS 20.0
+#define KEEP_SECONDS 30.0
 #define KEEP_SESSION "session"
 #define KEEP_HOME "home"
 #define KEEP_SESSION_BYTES_MAX (256u * 1024u * 1024u)

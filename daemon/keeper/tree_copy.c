@@ -172,7 +172,7 @@ static int copy_range(struct tree *tree, int from, int to, off_t start, off_t en
 {
 	while (start < end) {
 		size_t size = end - start < (off_t)BUFFER_BYTES ? (size_t)(end - start)
-								 : BUFFER_BYTES;
+								: BUFFER_BYTES;
 		ssize_t n = read_at(from, tree->buffer, size, start);
 		int r;
 
@@ -209,7 +209,8 @@ static int copy_bytes(struct tree *tree, int from, int to, off_t size)
 	return ftruncate(to, size) < 0 ? -errno : 0;
 }
 
-static int copy_file(struct tree *tree, int fd, const struct stat *st, int to_fd, const char *to_name)
+static int copy_file(struct tree *tree, int fd, const struct stat *st, int to_fd,
+		     const char *to_name)
 {
 	_cleanup_close_ int from = -1, to = -1;
 	struct tree_result *result = tree->result;

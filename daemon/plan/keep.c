@@ -69,7 +69,8 @@ static int add_login(struct text_list *list, const struct harness_login *login)
 	if (r == 0)
 		r = add_path(list, login->shared_lock);
 	/* Where its target is the folder that the file is in anyway, there may be more in it. */
-	if (r == 0 && login->target && strncmp(login->file, login->target, strlen(login->target)) != 0)
+	if (r == 0 && login->target &&
+	    strncmp(login->file, login->target, strlen(login->target)) != 0)
 		r = add_path(list, login->target);
 	return r == 0 && login->target ? add_in(list, login->target, &login->locks) : r;
 }

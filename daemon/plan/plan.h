@@ -93,8 +93,8 @@ struct plan {
 	struct text_list login_paths;
 	struct text_list bound;
 	bool keep_home;
-	size_t session_folder;	  /* the number of its descriptor, from 1; 0: there is none */
-	struct text_list pinned;  /* mount points inside, to be looked at from within */
+	size_t session_folder;	 /* the number of its descriptor, from 1; 0: there is none */
+	struct text_list pinned; /* mount points inside, to be looked at from within */
 	enum network network;
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */

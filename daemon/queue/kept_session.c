@@ -63,8 +63,9 @@ static int check_view(Queue *queue, const struct trial_view *trial,
 		return fault_hint(fault, "trialctl show %llu", (unsigned long long)trial->id);
 	}
 	r = open_folder(queue, trial->id, &fd);
-	return r == -ENOENT ? refuse(ERROR_invalid, trial->id, "has no kept session any more", fault)
-			    : r;
+	return r == -ENOENT
+		       ? refuse(ERROR_invalid, trial->id, "has no kept session any more", fault)
+		       : r;
 }
 
 int kept_session_check(Queue *queue, const struct ledger_row *row,

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -90,8 +91,21 @@ static int split(struct split *split, const char *path)
 	return split->name[0] ? 0 : -EINVAL;
 }
 
-/* Makes the folders of a path that are not there; each is on the mount of the first. */
-static int make_folders(int folder, const char *path, int *ret_fd)
+static int step_below(int folder, const char *name)
+{
+	const uint64_t resolve = BELOW | RESOLVE_NO_XDEV;
+	int fd = open_below(folder, name, O_PATH | O_DIRECTORY, resolve);
+
+	if (fd == -EACCES && tree_allow(folder) == 0)
+		fd = open_below(folder, name, O_PATH | O_DIRECTORY, resolve);
+	return fd;
+}
+
+/*
+ * A folder of a path, on the mount of the first: with make, those that are not there are made. Whoever
+ * left them may have closed them to himself.
+ */
+static int walk(int folder, const char *path, bool make, int *ret_fd)
 {
 	_cleanup_close_ int fd = fcntl(folder, F_DUPFD_CLOEXEC, 3);
 	char name[NAME_MAX + 1];
@@ -105,9 +119,9 @@ static int make_folders(int folder, const char *path, int *ret_fd)
 		memcpy(name, path, length);
 		name[length] = '\0';
 		path += length + strspn(path + length, "/");
-		if (mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
+		if (make && mkdirat(fd, name, 0700) < 0 && errno != EEXIST)
 			return -errno;
-		next = open_below(fd, name, O_PATH | O_DIRECTORY, BELOW | RESOLVE_NO_XDEV);
+		next = step_below(fd, name);
 		if (next < 0)
 			return next;
 		fd_close(fd);
@@ -153,13 +167,24 @@ static void learn_paths(struct keep *keep)
 
 		if (split(&at, rest) < 0)
 			continue;
-		folder = open_below(mount, at.folder, O_PATH | O_DIRECTORY,
-				    BELOW | RESOLVE_NO_XDEV);
-		learn(keep, folder, at.name);
+		if (walk(mount, at.folder, false, &folder) == 0)
+			learn(keep, folder, at.name);
 	}
 }
 
 /* --- The child ------------------------------------------------------------------------------------ */
+
+/* At most half of what is free: others need room too, and the ledger above all. */
+static uint64_t room(int folder, uint64_t most)
+{
+	struct statvfs st;
+	uint64_t half;
+
+	if (fstatvfs(folder, &st) < 0)
+		return most;
+	half = (uint64_t)st.f_bavail * st.f_frsize / 2;
+	return half < most ? half : most;
+}
 
 static struct tree_rules rules_of(const struct keep *keep, uint64_t bytes, uint64_t entries)
 {
@@ -187,22 +212,22 @@ static int save_path(const struct keep *keep, const struct tree_rules *rules, co
 		r = split(&there, path);
 	if (r < 0)
 		return r;
-	from = open_below(mount, at.folder, O_PATH | O_DIRECTORY, BELOW | RESOLVE_NO_XDEV);
-	if (from == -ENOENT)
+	r = walk(mount, at.folder, false, &from);
+	if (r == -ENOENT)
 		return 0;
-	if (from < 0) {
-		/* A link, something that is bound, or closed to us. */
+	if (r < 0) {
+		/* A link, or something that is bound. */
 		tree_left_out(result, path);
 		return 0;
 	}
-	r = make_folders(to, there.folder, &folder);
+	r = walk(to, there.folder, true, &folder);
 	return r == 0 ? tree_copy(rules, result, from, at.name, path, folder, there.name) : r;
 }
 
 static int save_session(const struct keep *keep, int to, struct keep_copy *copy)
 {
 	const struct text_list *paths = &keep->plan->state;
-	const struct tree_rules rules = rules_of(keep, KEEP_SESSION_BYTES_MAX,
+	const struct tree_rules rules = rules_of(keep, room(to, KEEP_SESSION_BYTES_MAX),
 						 KEEP_SESSION_ENTRIES_MAX);
 	int r = 0;
 
@@ -215,7 +240,8 @@ static int save_session(const struct keep *keep, int to, struct keep_copy *copy)
 
 static int save_home(const struct keep *keep, int to, struct keep_copy *copy)
 {
-	const struct tree_rules rules = rules_of(keep, KEEP_HOME_BYTES_MAX, KEEP_HOME_ENTRIES_MAX);
+	const struct tree_rules rules = rules_of(keep, room(to, KEEP_HOME_BYTES_MAX),
+						 KEEP_HOME_ENTRIES_MAX);
 	const char *bound = keep->plan->bound_home;
 	_cleanup_close_ int folder = -1;
 	struct split at;
@@ -225,7 +251,7 @@ static int save_home(const struct keep *keep, int to, struct keep_copy *copy)
 		return r;
 	r = split(&at, bound);
 	if (r == 0)
-		r = make_folders(to, at.folder, &folder);
+		r = walk(to, at.folder, true, &folder);
 	return r == 0 ? tree_copy(&rules, &copy->tree, keep->bound, ".", bound, folder, at.name)
 		      : r;
 }
@@ -241,7 +267,7 @@ static void save_one(const struct keep *keep, int folder, const char *name,
 	if (!copy->wanted)
 		return;
 	snprintf(partial, sizeof(partial), "%s" PARTIAL, name);
-	r = make_folders(folder, partial, &to);
+	r = walk(folder, partial, true, &to);
 	if (r == 0)
 		r = save(keep, to, copy);
 	if (r == 0 && copy->empty)
@@ -274,10 +300,10 @@ static int restore_path(const struct keep *keep, const struct tree_rules *rules,
 		r = split(&there, rest);
 	if (r < 0)
 		return r;
-	from = open_below(session, at.folder, O_PATH | O_DIRECTORY, BELOW | RESOLVE_NO_XDEV);
-	if (from < 0)
-		return from == -ENOENT ? 0 : from;
-	r = make_folders(mount, there.folder, &to);
+	r = walk(session, at.folder, false, &from);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	r = walk(mount, there.folder, true, &to);
 	return r == 0 ? tree_copy(rules, result, from, at.name, path, to, there.name) : r;
 }
 
@@ -398,8 +424,11 @@ static void reason(const struct keep_copy *copy, char *buffer, size_t size)
 	else if (copy->error == -ENOENT)
 		snprintf(buffer, size, "there is none");
 	else if (copy->error == -EFBIG)
-		snprintf(buffer, size, "it is larger than %u MiB, more than %u files, or too deep",
-			 KEEP_SESSION_BYTES_MAX >> 20, KEEP_SESSION_ENTRIES_MAX);
+		snprintf(
+			buffer, size,
+			"it is larger than %u MiB or half of what is free on the disk, more than %u "
+			"entries, or too deep",
+			KEEP_SESSION_BYTES_MAX >> 20, KEEP_SESSION_ENTRIES_MAX);
 	else if (copy->error == -EBADMSG)
 		snprintf(buffer, size, "what was kept is no longer whole");
 	else if (copy->error < 0)

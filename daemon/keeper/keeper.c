@@ -90,8 +90,7 @@ void keeper_fail(struct keeper *keeper, int r)
 	}
 	keeper_forget_start(keeper);
 	close_control(keeper);
-	loop_remove(&keeper->loop, &keeper->keep_source);
-	keep_stop(&keeper->keep);
+	keeper_stop_keeping(keeper);
 	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
 }
 
@@ -441,6 +440,7 @@ static void force(struct keeper *keeper)
 			   "the sandbox's first process let go of its keeper without a report");
 		keeper->has_fault = true;
 	}
+	keeper_stop_keeping(keeper);
 	sandbox_kill(&keeper->sandbox);
 	if (keeper->payload.fd >= 0)
 		payload_kill(&keeper->payload);

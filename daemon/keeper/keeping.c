@@ -56,10 +56,15 @@ static void put_back(struct keeper *keeper)
 		keeper_fail(keeper, r);
 }
 
-static void child_ended(struct keeper *keeper)
+void keeper_stop_keeping(struct keeper *keeper)
 {
 	loop_remove(&keeper->loop, &keeper->keep_source);
 	keep_stop(&keeper->keep);
+}
+
+static void child_ended(struct keeper *keeper)
+{
+	keeper_stop_keeping(keeper);
 	if (keeper->keeping)
 		kept(keeper);
 	else if (!keeper->has_fault && !keeper->reported && keeper->sandbox.control >= 0)

@@ -119,6 +119,8 @@ void keeper_write_record(struct keeper *keeper);
 int keeper_prepare_home(struct keeper *keeper);
 /* The record is written: keeps what is to be kept of the home, and then tells the end. */
 void keeper_keep_home(struct keeper *keeper);
+/* Ends what copies, and forgets it. */
+void keeper_stop_keeping(struct keeper *keeper);
 /* It takes too long. */
 void keeper_keep_overdue(struct keeper *keeper);
 

@@ -139,6 +139,15 @@ static bool is_among(const struct tree *tree, const struct text_list *paths)
 
 /* --- Files ---------------------------------------------------------------------------------------- */
 
+int tree_allow(int folder_fd)
+{
+	char path[32];
+
+	/* A descriptor of O_PATH takes no fchmod. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", folder_fd);
+	return chmod(path, 0700) < 0 ? -errno : 0;
+}
+
 /* What an O_PATH descriptor is of, for reading; its owner may have closed it to himself. */
 static int reopen(int fd, int flags, mode_t mode)
 {
@@ -317,11 +326,11 @@ static int copy_entry(struct tree *tree, int from_fd, const char *name, int to_f
 {
 	_cleanup_close_ int fd = openat(from_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	uint64_t mount = 0;
-	struct stat st;
+	struct stat st = {0};
 	int r;
 
 	/* A name in a folder that may be listed and not entered: it is entered by whoever owns it. */
-	if (fd < 0 && errno == EACCES && fchmod(from_fd, 0700) == 0)
+	if (fd < 0 && errno == EACCES && tree_allow(from_fd) == 0)
 		fd = openat(from_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -errno;

@@ -60,6 +60,9 @@ struct tree_result {
 int tree_copy(const struct tree_rules *rules, struct tree_result *result, int from_fd,
 	      const char *name, const char *path, int to_fd, const char *to_name);
 
+/* Opens a folder to its owner, who closed it to himself. */
+int tree_allow(int folder_fd);
+
 /* Adds an entry to those that were left out. */
 void tree_left_out(struct tree_result *result, const char *path);
 

@@ -66,7 +66,7 @@ static int mount_of(const struct keep *keep, const char *path, const char **ret_
 	size_t length = bound ? strlen(bound) : 0;
 
 	*ret_rest = path;
-	if (keep->bound < 0 || strncmp(path, bound, length) != 0 || path[length] != '/')
+	if (!bound || keep->bound < 0 || strncmp(path, bound, length) != 0 || path[length] != '/')
 		return keep->home;
 	*ret_rest = path + length + 1;
 	return keep->bound;
@@ -161,7 +161,7 @@ static void learn_paths(struct keep *keep)
 
 	for (size_t i = 0; i < paths->count; i++) {
 		_cleanup_close_ int folder = -1;
-		struct split at;
+		struct split at = {.name = ""};
 		const char *rest;
 		int mount = mount_of(keep, paths->items[i], &rest);
 
@@ -203,7 +203,7 @@ static int save_path(const struct keep *keep, const struct tree_rules *rules, co
 		     int to, struct tree_result *result)
 {
 	_cleanup_close_ int from = -1, folder = -1;
-	struct split at, there;
+	struct split at = {.name = ""}, there = {.name = ""};
 	const char *rest;
 	int mount = mount_of(keep, path, &rest);
 	int r = split(&at, rest);
@@ -244,7 +244,7 @@ static int save_home(const struct keep *keep, int to, struct keep_copy *copy)
 						 KEEP_HOME_ENTRIES_MAX);
 	const char *bound = keep->plan->bound_home;
 	_cleanup_close_ int folder = -1;
-	struct split at;
+	struct split at = {.name = ""};
 	int r = tree_copy(&rules, &copy->tree, keep->home, ".", "", to, ".");
 
 	if (r < 0 || keep->bound < 0)
@@ -291,7 +291,7 @@ static int restore_path(const struct keep *keep, const struct tree_rules *rules,
 			int session, struct tree_result *result)
 {
 	_cleanup_close_ int from = -1, to = -1;
-	struct split at, there;
+	struct split at = {.name = ""}, there = {.name = ""};
 	const char *rest;
 	int mount = mount_of(keep, path, &rest);
 	int r = split(&at, path);

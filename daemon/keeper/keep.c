@@ -247,13 +247,16 @@ static int save_home(const struct keep *keep, int to, struct keep_copy *copy)
 	struct split at = {.name = ""};
 	int r = tree_copy(&rules, &copy->tree, keep->home, ".", "", to, ".");
 
-	if (r < 0 || keep->bound < 0)
-		return r;
-	r = split(&at, bound);
-	if (r == 0)
-		r = walk(to, at.folder, true, &folder);
-	return r == 0 ? tree_copy(&rules, &copy->tree, keep->bound, ".", bound, folder, at.name)
-		      : r;
+	if (r == 0 && keep->bound >= 0) {
+		r = split(&at, bound);
+		if (r == 0)
+			r = walk(to, at.folder, true, &folder);
+		if (r == 0)
+			r = tree_copy(&rules, &copy->tree, keep->bound, ".", bound, folder,
+				      at.name);
+	}
+	copy->empty = copy->tree.files == 0;
+	return r == 0 && copy->empty && copy->tree.cut ? -ENOSPC : r;
 }
 
 static void save_one(const struct keep *keep, int folder, const char *name,

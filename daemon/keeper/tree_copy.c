@@ -17,7 +17,7 @@
 struct tree {
 	const struct tree_rules *rules;
 	struct tree_result *result;
-	uint64_t mount;
+	uint64_t mount, to_mount;
 	bool full; /* no further entry is looked at */
 	char path[PATH_BYTES];
 	char *buffer;
@@ -299,6 +299,7 @@ static int copy_folder(struct tree *tree, int fd, int to_fd, const char *to_name
 		       unsigned int depth)
 {
 	_cleanup_close_ int from = -1, to = -1;
+	uint64_t mount = 0;
 	DIR *folder;
 	int r;
 
@@ -312,6 +313,9 @@ static int copy_folder(struct tree *tree, int fd, int to_fd, const char *to_name
 	to = openat(to_fd, to_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (to < 0)
 		return -errno;
+	r = mount_of(to, &mount);
+	if (r < 0 || mount != tree->to_mount)
+		return r < 0 ? r : -EXDEV;
 	folder = fdopendir(from);
 	if (!folder)
 		return -errno;
@@ -365,5 +369,7 @@ int tree_copy(const struct tree_rules *rules, struct tree_result *result, int fr
 		return -ENAMETOOLONG;
 	memcpy(tree.path, path, strlen(path) + 1);
 	r = mount_of(from_fd, &tree.mount);
+	if (r == 0)
+		r = mount_of(to_fd, &tree.to_mount);
 	return r == 0 ? copy_entry(&tree, from_fd, name, to_fd, to_name, 0) : r;
 }

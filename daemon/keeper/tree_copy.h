@@ -53,8 +53,8 @@ struct tree_result {
 
 /*
  * Copies name in from_fd to to_name in to_fd. path is what it is called in result and in except, and
- * is "" for nothing; several trees may go into one result. A folder that is at to_name is added to,
- * a file is not replaced. 0, also when all of it was left out or is not there; -errno of what failed,
+ * is "" for nothing; several trees may go into one result. A folder that is at to_name is added to
+ * (-EXDEV when something is mounted there), a file is not replaced. 0, also when all of it was left out or is not there; -errno of what failed,
  * with what was copied so far staying.
  */
 int tree_copy(const struct tree_rules *rules, struct tree_result *result, int from_fd,

@@ -432,6 +432,8 @@ static void reason(const struct keep_copy *copy, char *buffer, size_t size)
 			"it is larger than %u MiB or half of what is free on the disk, more than %u "
 			"entries, or too deep",
 			KEEP_SESSION_BYTES_MAX >> 20, KEEP_SESSION_ENTRIES_MAX);
+	else if (copy->error == -EXDEV)
+		snprintf(buffer, size, "something is bound at its path");
 	else if (copy->error == -EBADMSG)
 		snprintf(buffer, size, "what was kept is no longer whole");
 	else if (copy->error < 0)

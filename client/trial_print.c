@@ -259,19 +259,13 @@ static void print_boundary(const json_t *boundary)
 static void print_harness(const json_t *harness)
 {
 	static const char *const keys[][2] = {
-		{"name", "harness"},
-		{"product", "product"},
-		{"model", "model"},
-		{"effort", "effort"},
-		{"resume", "resume"},
-		{"executable", "executable"},
-		{"version", "version"},
-		{"sha256", "sha256"},
-		{"release", "release"},
-		{"login", "login"},
-		{"interpreter", "interpreter"},
-		{"prompt", "prompt by"},
-		{"file", "harness file"},
+		{"name", "harness"},	      {"product", "product"},
+		{"model", "model"},	      {"effort", "effort"},
+		{"resume", "resume"},	      {"of", "of"},
+		{"executable", "executable"}, {"version", "version"},
+		{"sha256", "sha256"},	      {"release", "release"},
+		{"login", "login"},	      {"interpreter", "interpreter"},
+		{"prompt", "prompt by"},      {"file", "harness file"},
 	};
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
@@ -381,6 +375,42 @@ static void print_git_changes(const json_t *changes)
 	}
 }
 
+/* What was kept of its home: how much, and what is missing of it. */
+static void print_kept(const json_t *list)
+{
+	json_t *kept, *example;
+	size_t i, at;
+
+	json_array_foreach(list, i, kept)
+	{
+		char *what = json_display(json_object_get(kept, "what"));
+		char *state = json_display(json_object_get(kept, "state"));
+		char *reason = json_display(json_object_get(kept, "reason"));
+		int64_t left_out = json_whole(kept, "left_out", 0);
+		char text[1024], size[32] = "", left[48] = "";
+
+		if (json_object_get(kept, "files"))
+			snprintf(size, sizeof(size), ", %lld files",
+				 (long long)json_whole(kept, "files", 0));
+		if (left_out > 0)
+			snprintf(left, sizeof(left), ", %lld left out", (long long)left_out);
+		snprintf(text, sizeof(text), "%s: %s%s%s%s%s", what, state, size, left,
+			 json_object_get(kept, "reason") ? ": " : "",
+			 json_object_get(kept, "reason") ? reason : "");
+		print_field(stdout, "kept", text);
+		json_array_foreach(json_object_get(kept, "examples"), at, example)
+		{
+			char *path = json_display(example);
+
+			print_field(stdout, "  left out", path);
+			free(path);
+		}
+		free(what);
+		free(state);
+		free(reason);
+	}
+}
+
 /* The sandbox's arguments: an option and its values to a line, so that it can be read. */
 static void print_plan(const json_t *plan)
 {
@@ -431,6 +461,7 @@ void trial_print(const struct context *context, const json_t *trial)
 	print_boundary(json_object_get(trial, "boundary"));
 	print_list(json_object_get(trial, "notes"), "note");
 	print_git_changes(json_object_get(trial, "git_changes"));
+	print_kept(json_object_get(trial, "kept"));
 	json_print_field(trial, "folder", "folder");
 	json_print_field(trial, "plan_digest", "plan digest");
 	print_limits(context, json_object_get(trial, "limits"));

@@ -512,6 +512,7 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_LOG_STATES] = decode_structures,
 	[FIELD_GIT_CHANGES] = decode_structures,
 	[FIELD_LOGIN_OUTCOMES] = decode_structures,
+	[FIELD_KEPT_LIST] = decode_structures,
 	[FIELD_STATUS_TRIALS] = decode_structures,
 	[FIELD_DOCTOR_CHECKS] = decode_structures,
 	[FIELD_TRIALS] = decode_structures,

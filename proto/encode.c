@@ -271,6 +271,7 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_LOG_STATES] = {encode_structures, BY_COUNT},
 	[FIELD_GIT_CHANGES] = {encode_structures, BY_COUNT},
 	[FIELD_LOGIN_OUTCOMES] = {encode_structures, BY_COUNT},
+	[FIELD_KEPT_LIST] = {encode_structures, BY_COUNT},
 	[FIELD_STATUS_TRIALS] = {encode_structures, BY_COUNT},
 	[FIELD_DOCTOR_CHECKS] = {encode_structures, BY_COUNT},
 	[FIELD_TRIALS] = {encode_structures, BY_COUNT},

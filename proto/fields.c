@@ -37,6 +37,10 @@
 #define FIELDS LOGIN_OUTCOME_FIELDS
 #include "field_table.h"
 
+#define THIS kept
+#define FIELDS KEPT_FIELDS
+#include "field_table.h"
+
 #define THIS status_trial
 #define FIELDS STATUS_TRIAL_FIELDS
 #include "field_table.h"
@@ -268,6 +272,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_TRIAL_TOOLCHAINS] = &trial_toolchain_type,
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
+		[FIELD_KEPT_LIST] = &kept_type,
 	};
 
 	return types[type];

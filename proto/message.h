@@ -115,6 +115,7 @@ LIST_TYPE_(limit_state_list, limit_state)
 LIST_TYPE_(log_state_list, log_state)
 LIST_TYPE_(git_change_list, git_change)
 LIST_TYPE_(login_outcome_list, login_outcome)
+LIST_TYPE_(kept_list, kept)
 LIST_TYPE_(status_trial_list, status_trial)
 LIST_TYPE_(trial_list, trial_view)
 LIST_TYPE_(doctor_check_list, doctor_check)
@@ -167,6 +168,7 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 #define MEMBER_LOG_STATES_(n) struct log_state_list n;
 #define MEMBER_GIT_CHANGES_(n) struct git_change_list n;
 #define MEMBER_LOGIN_OUTCOMES_(n) struct login_outcome_list n;
+#define MEMBER_KEPT_LIST_(n) struct kept_list n;
 #define MEMBER_STATUS_TRIALS_(n) struct status_trial_list n;
 #define MEMBER_TRIALS_(n) struct trial_list n;
 #define MEMBER_DOCTOR_CHECKS_(n) struct doctor_check_list n;
@@ -184,7 +186,7 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 	X(ENDER) X(ROLE) X(MODE) X(NETWORK) X(BACKEND) X(STREAM) X(LIMITS) X(BOUNDARY) X(TRIAL)  \
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
 	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
-	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS)
+	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS) X(KEPT_LIST)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

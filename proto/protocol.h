@@ -249,7 +249,9 @@
 	X(resume, STRING, OPTIONAL, 256, "of a harness: the session to go on with")              \
 	X(executable, PATH, OPTIONAL, PATH_BYTES_MAX, "of a harness: its program, absolute")     \
 	X(arguments, BYTES_LIST, OPTIONAL, 4096, "of a harness: further arguments of its program") \
-	X(toolchains, STRINGS, OPTIONAL, 16, "names of toolchains to have inside: trialsd.conf(5)")
+	X(toolchains, STRINGS, OPTIONAL, 16, "names of toolchains to have inside: trialsd.conf(5)") \
+	X(of, UINT, OPTIONAL, 0, "of resume: the Trial whose session it is, as it was kept")     \
+	X(keep_home, BOOL, OPTIONAL, 0, "keep what it leaves in its home, for a look")
 
 #define LIST_FIELDS(X)                                                                           \
 	X(state, STATE, OPTIONAL, 0, "only Trials in this state")                                \
@@ -371,6 +373,16 @@
 	X(refreshed_at, TIME, OPTIONAL, 0, "the Trial's last refresh reached the host")          \
 	X(ends_at, TIME, OPTIONAL, 0, "when it ends, where that can be told")
 
+/* What was kept, in the Trial's folder, of what it left in its home. */
+#define KEPT_FIELDS(X)                                                                           \
+	X(what, STRING, REQUIRED, 16, "session (for --resume --of) or home (of keep_home)")      \
+	X(state, STRING, REQUIRED, 16, "whole, cut (some of it is missing) or none")             \
+	X(bytes, SIZE, OPTIONAL, 0, "of its files")                                              \
+	X(files, UINT, OPTIONAL, 0, "how many")                                                  \
+	X(left_out, UINT, OPTIONAL, 0, "entries left out: links, devices, a login's files, what is too large, …") \
+	X(examples, BYTES_LIST, OPTIONAL, 8, "some of them, below the home")                     \
+	X(reason, STRING, OPTIONAL, 512, "why it is not whole: a part of a sentence")
+
 /*
  * What the keeper reports when a Trial has ended: its exit record, the file `outcome` in the
  * Trial's folder. The same keys stand in a Trial.
@@ -401,7 +413,8 @@
 	X(logs, LOG_STATES, OPTIONAL, 2, "what was written and what is kept")                    \
 	X(commit, STRING, OPTIONAL, 64, "what the repository had checked out when it started")   \
 	X(git_changes, GIT_CHANGES, OPTIONAL, 65, "changed while it ran: git's configuration, hooks, attributes, …") \
-	X(logins, LOGIN_OUTCOMES, OPTIONAL, 8, "what became of the logins it had")
+	X(logins, LOGIN_OUTCOMES, OPTIONAL, 8, "what became of the logins it had")               \
+	X(kept, KEPT_LIST, OPTIONAL, 2, "what was kept of its home: its session, and what else was asked for")
 
 /* What holds the queue: the same keys wherever it is told. */
 #define HOLD_FIELDS(X)                                                                           \
@@ -424,7 +437,8 @@
 	X(interpreter, PATH, OPTIONAL, PATH_BYTES_MAX, "the program that a script is run by")    \
 	X(login, STRING, OPTIONAL, 16, "how it is signed in: the kind of its login")             \
 	X(prompt, STRING, OPTIONAL, 16, "how it is given its prompt: argument, stdin or file")   \
-	X(file, PATH, OPTIONAL, PATH_BYTES_MAX, "the .harness file that said so")
+	X(file, PATH, OPTIONAL, PATH_BYTES_MAX, "the .harness file that said so")                \
+	X(of, UINT, OPTIONAL, 0, "as asked: the Trial whose session was put back")
 
 /* A toolchain that a Trial has: as it was asked for, and, once it was started, as it was found. */
 #define TRIAL_TOOLCHAIN_FIELDS(X)                                                                \
@@ -624,6 +638,7 @@
 	M(log_state, LOG_STATE_FIELDS)                                                           \
 	M(git_change, GIT_CHANGE_FIELDS)                                                         \
 	M(login_outcome, LOGIN_OUTCOME_FIELDS)                                                   \
+	M(kept, KEPT_FIELDS)                                                                     \
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
 	M(trial_harness, TRIAL_HARNESS_FIELDS)                                                   \

@@ -7,7 +7,7 @@
  * Trees on disk, by descriptor: a link is never followed, and what lies deeper than DISK_DEPTH_MAX
  * or on another filesystem is left alone. Both block as long as the tree is large: for threads.
  */
-#define DISK_DEPTH_MAX 16 /* our own folders are three deep */
+#define DISK_DEPTH_MAX 64 /* more than a kept home is deep */
 
 /* What name takes on disk, with all that is in it; 0 when it is not there. */
 uint64_t disk_bytes(int parent_fd, const char *name);

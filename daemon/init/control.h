@@ -8,7 +8,8 @@
  * SOCK_SEQPACKET pair. Both are of one build (the keeper executes the init beside it), so there
  * is a version to refuse by, not to negotiate.
  *
- *   init   -> keeper  HELLO      I am pid 1 of these namespaces, with these rights
+ *   init   -> keeper  HELLO      I am pid 1 of these namespaces, with these rights; with a
+ *                                descriptor: O_PATH of their root
  *   keeper -> init    GO         with descriptors: the launch memfd, stdin, stdout, stderr
  *   init   -> keeper  STARTED    the main process was executed
  *                  or NOT_STARTED  it could not be: step and errno; init then ends
@@ -21,7 +22,7 @@
  *
  * When the keeper's end closes, for whatever reason, init does what FINISH says.
  */
-#define CONTROL_VERSION 2
+#define CONTROL_VERSION 3
 
 enum control_type {
 	CONTROL_HELLO = 1,

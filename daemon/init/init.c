@@ -361,6 +361,35 @@ static uint64_t effective_capabilities(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
+/* The keeper keeps what is left of the home, or puts something there before anything runs. */
+static int send_with_root(struct init *init, struct control_packet *packet)
+{
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(sizeof(int))];
+	} ancillary = {0};
+	struct iovec vector = {.iov_base = packet, .iov_len = sizeof(*packet)};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &ancillary,
+		.msg_controllen = sizeof(ancillary),
+	};
+	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ssize_t n;
+
+	if (root < 0)
+		return -errno;
+	packet->version = CONTROL_VERSION;
+	ancillary.header.cmsg_level = SOL_SOCKET;
+	ancillary.header.cmsg_type = SCM_RIGHTS;
+	ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&ancillary.header), &root, sizeof(root));
+	n = sendmsg(init->control, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	close(root);
+	return n < 0 ? -errno : 0;
+}
+
 static int init_hello(struct init *init)
 {
 	static const char *const names[CONTROL_NS_COUNT] = {
@@ -385,7 +414,7 @@ static int init_hello(struct init *init)
 	packet.hello.uid = (uint32_t)getuid();
 	packet.hello.no_new_privileges = (uint32_t)prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L);
 	packet.hello.seccomp = (uint32_t)prctl(PR_GET_SECCOMP, 0L, 0L, 0L, 0L);
-	return init_send(init, &packet);
+	return send_with_root(init, &packet);
 }
 
 static int parse_number(const char *text, unsigned long least, unsigned long most)

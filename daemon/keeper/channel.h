@@ -101,7 +101,16 @@ enum channel_descriptor {
 	X(logins, UINT, OPTIONAL, 4,                                                               \
 	  "how many logins are carried: their descriptors are the last")                           \
 	X(stop_signal, UINT, OPTIONAL, 64,                                                         \
-	  "that the main process is told to end with; default TERM")
+	  "that the main process is told to end with; default TERM")                               \
+	X(home, PATH, OPTIONAL, PATH_BYTES_MAX,                                                    \
+	  "HOME inside, when something of it is kept or put back")                                 \
+	X(bound_home, BYTES, OPTIONAL, PATH_BYTES_MAX,                                             \
+	  "below home: the folder that is bound there with its login")                             \
+	X(state, BYTES_LIST, OPTIONAL, 128, "below home: its session, which is kept")              \
+	X(login_paths, BYTES_LIST, OPTIONAL, 512, "below home: what a login is in, and not kept")  \
+	X(bound, BYTES_LIST, OPTIONAL, 512, "below home: on what something else is bound")         \
+	X(keep_home, BOOL, OPTIONAL, 0, "all that is in home is kept")                             \
+	X(session, UINT, OPTIONAL, 240, "which bind descriptor is a kept session to be put back")
 
 #define KEEPER_HELLO_FIELDS(X)                                                                     \
 	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \

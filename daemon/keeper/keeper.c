@@ -27,8 +27,6 @@
 #define FORCE_SECONDS 2.0
 #define CONTROL_PACKETS_PER_WAKE_UP 16
 
-static void keeper_progress(struct keeper *keeper);
-
 void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double seconds)
 {
 	keeper->deadline = deadline;
@@ -82,8 +80,7 @@ static bool is_decided(const struct keeper *keeper)
 	       facts->exited || facts->init_gone || facts->bwrap_gone;
 }
 
-/* keeper->fault is filled, or r is -errno: nothing will be started any more. */
-static void keeper_fail(struct keeper *keeper, int r)
+void keeper_fail(struct keeper *keeper, int r)
 {
 	if (!is_decided(keeper)) {
 		if (r < 0)
@@ -93,6 +90,7 @@ static void keeper_fail(struct keeper *keeper, int r)
 	}
 	keeper_forget_start(keeper);
 	close_control(keeper);
+	keeper_stop_keeping(keeper);
 	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
 }
 
@@ -148,7 +146,7 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 	if (r == 0)
 		r = pinned_check(keeper->sandbox.init_pid, &keeper->plan.pinned, &keeper->fault);
 	if (r == 0)
-		r = keeper_go(keeper);
+		r = keeper_prepare_home(keeper);
 	if (r != 0)
 		keeper_fail(keeper, r);
 }
@@ -372,7 +370,7 @@ static void on_channel(struct source *source, uint32_t events)
 		if (packet.verb == CHANNEL_cancel)
 			take_cancel(keeper, &packet);
 		else if (packet.verb == CHANNEL_taken)
-			keeper->taken = keeper->reported;
+			keeper->taken = keeper->reported && !keeper->keeping;
 		else if (packet.verb == CHANNEL_ping)
 			say(keeper, CHANNEL_pong, NULL, NULL);
 		channel_packet_done(&packet);
@@ -411,7 +409,7 @@ static void on_listener(struct source *source, uint32_t events)
 		keeper->ending_said = false;
 		say_ending(keeper);
 	}
-	if (keeper->reported)
+	if (keeper->reported && !keeper->keeping)
 		keeper_say_ended(keeper);
 }
 
@@ -442,6 +440,7 @@ static void force(struct keeper *keeper)
 			   "the sandbox's first process let go of its keeper without a report");
 		keeper->has_fault = true;
 	}
+	keeper_stop_keeping(keeper);
 	sandbox_kill(&keeper->sandbox);
 	if (keeper->payload.fd >= 0)
 		payload_kill(&keeper->payload);
@@ -470,6 +469,9 @@ static void on_deadline(struct timer *timer)
 	case DEADLINE_RECORD:
 		keeper_set_deadline(keeper, DEADLINE_NONE, 0);
 		keeper_write_record(keeper);
+		break;
+	case DEADLINE_KEEP:
+		keeper_keep_overdue(keeper);
 		break;
 	default:
 		break;
@@ -536,7 +538,7 @@ static bool is_empty(struct keeper *keeper)
 
 static void try_leave(struct keeper *keeper)
 {
-	if (!keeper->taken && keeper->channel_open)
+	if (keeper->keeping || (!keeper->taken && keeper->channel_open))
 		return;
 	/* trialsd went without taking it: now the file is what counts. */
 	if (!keeper->taken && !keeper->durable && keeper->deadline != DEADLINE_RECORD)
@@ -545,7 +547,7 @@ static void try_leave(struct keeper *keeper)
 		loop_stop(&keeper->loop);
 }
 
-static void keeper_progress(struct keeper *keeper)
+void keeper_progress(struct keeper *keeper)
 {
 	if (!keeper->reported && is_empty(keeper))
 		keeper_report(keeper);
@@ -599,6 +601,8 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.record_file = RECORD_FILE_INIT,
 		.git = GIT_WATCH_INIT,
 		.logins = {.changed = on_login},
+		.keep = KEEP_INIT,
+		.keep_source = SOURCE_INIT,
 		.wall = TIMER_INIT,
 		.stall = TIMER_INIT,
 		.timer = TIMER_INIT,
@@ -633,6 +637,7 @@ static void keeper_done(struct keeper *keeper)
 	timer_done(&keeper->stall, &keeper->loop);
 	timer_done(&keeper->timer, &keeper->loop);
 	logins_done(&keeper->logins);
+	keep_done(&keeper->keep);
 	loop_done(&keeper->loop);
 	fd_close(keeper->signals);
 	record_file_done(&keeper->record_file, keeper->folder);

@@ -128,11 +128,12 @@ void keeper_report(struct keeper *keeper)
 	fill_usage(keeper);
 	fill_inside(keeper);
 	fill_git(keeper);
+	keep_learn_logins(&keeper->keep, &keeper->logins);
 	logins_finish(&keeper->logins, &keeper->record, keeper->decision.message,
 		      sizeof(keeper->decision.message));
+	keep_learn_logins(&keeper->keep, &keeper->logins);
 	keeper_write_record(keeper);
-
-	keeper_say_ended(keeper);
+	keeper_keep_home(keeper);
 }
 
 void keeper_say_ended(struct keeper *keeper)

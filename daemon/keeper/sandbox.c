@@ -60,6 +60,7 @@ void sandbox_init(struct sandbox *sandbox)
 		.text_fd = -1,
 		.bwrap_fd = -1,
 		.init_fd = -1,
+		.root = -1,
 	};
 }
 
@@ -69,6 +70,7 @@ void sandbox_done(struct sandbox *sandbox)
 	sandbox->text_fd = fd_close(sandbox->text_fd);
 	sandbox->bwrap_fd = fd_close(sandbox->bwrap_fd);
 	sandbox->init_fd = fd_close(sandbox->init_fd);
+	sandbox->root = fd_close(sandbox->root);
 }
 
 /* bwrap's options, NUL-terminated, one after another. */
@@ -153,7 +155,7 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 /* The parent. */
 
 /* NOLINTNEXTLINE(readability-non-const-parameter): the kernel writes to it. */
-static pid_t clone_child(int cgroup, int *ret_pidfd)
+pid_t sandbox_clone(int cgroup, int *ret_pidfd)
 {
 	struct clone_args arguments = {
 		.flags = CLONE_PIDFD,
@@ -292,7 +294,7 @@ int sandbox_spawn(struct sandbox *sandbox, const struct sandbox_order *order,
 		return refuse_spawn(ret_fault, "its descriptors", r);
 	lseek(order->seccomp, 0, SEEK_SET);
 	count = fill_placements(&spawning, order, placements);
-	pid = clone_child(order->cgroup, &pidfd);
+	pid = sandbox_clone(order->cgroup, &pidfd);
 	if (pid == 0)
 		child_main(order, placements, count, spawning.report[1]);
 	if (pid < 0)
@@ -326,12 +328,26 @@ static pid_t sender(struct msghdr *message)
 	return 0;
 }
 
+/* The first that came along, or -1. */
+static int descriptor_of(struct msghdr *message)
+{
+	struct cmsghdr *header;
+	int fd = -1;
+
+	for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header))
+		if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+		    header->cmsg_len >= CMSG_LEN(sizeof(int)))
+			memcpy(&fd, CMSG_DATA(header), sizeof(fd));
+	return fd;
+}
+
 int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(struct ucred))];
+		char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
 	} ancillary;
+	_cleanup_close_ int root = -1;
 	struct iovec vector = {.iov_base = ret_packet, .iov_len = sizeof(*ret_packet)};
 	struct msghdr message = {
 		.msg_iov = &vector,
@@ -351,7 +367,8 @@ int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 		return errno == ECONNRESET ? 0 : -errno;
 	if (n == 0)
 		return 0;
-	/* No room for descriptors: whoever sends some has them truncated away. */
+	root = descriptor_of(&message);
+	/* Room for one descriptor: whoever sends more has them truncated away. */
 	if (n != (ssize_t)sizeof(*ret_packet) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
 	    ret_packet->version != CONTROL_VERSION)
 		return -EBADMSG;
@@ -364,6 +381,7 @@ int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 		if (sandbox->init_fd < 0)
 			return sandbox->init_fd == -ESRCH ? 0 : sandbox->init_fd;
 		sandbox->init_pid = pid;
+		sandbox->root = fd_steal(&root);
 	}
 	return 1;
 }

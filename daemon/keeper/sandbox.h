@@ -22,6 +22,7 @@ struct sandbox {
 	int bwrap_fd;	/* pidfd; -1: never started, or reaped */
 	pid_t init_pid; /* 0 until HELLO */
 	int init_fd;	/* pidfd; -1: not known, or gone */
+	int root;	/* O_PATH of its root, which came with HELLO; or -1 */
 	size_t text_size;
 	char text[SANDBOX_TEXT_BYTES + 1];
 };
@@ -46,6 +47,12 @@ void sandbox_done(struct sandbox *sandbox);
 /* Starts bwrap. FAULT: void sandbox_unavailable. */
 int sandbox_spawn(struct sandbox *sandbox, const struct sandbox_order *order,
 		  struct fault *ret_fault);
+
+/*
+ * Starts a process as fork does, in a control group or (-1) ours: 0 in the child, its pid and pidfd
+ * here, -1 with errno.
+ */
+pid_t sandbox_clone(int cgroup, int *ret_pidfd);
 
 /*
  * One packet of trials-init: 1; 0 at end-of-file; -EAGAIN; -EBADMSG when it is none, or not from

@@ -11,6 +11,7 @@
 #include "channel.h"
 #include "clock.h"
 #include "git_watch.h"
+#include "keep.h"
 #include "limits.h"
 #include "logins.h"
 #include "outcome.h"
@@ -26,6 +27,7 @@ enum deadline {
 	DEADLINE_GRACE,	 /* from TERM to FINISH */
 	DEADLINE_FORCE,	 /* from FINISH, or whatever should end it, to SIGKILL; repeats */
 	DEADLINE_RECORD, /* writing the record again */
+	DEADLINE_KEEP,	 /* a session is put back, or kept */
 };
 
 struct keeper {
@@ -58,6 +60,9 @@ struct keeper {
 	struct source payload_source;
 	struct git_watch git;
 	struct logins logins;
+	struct keep keep;
+	struct source keep_source; /* its child, while that is at work */
+	bool keeping;		   /* after the record: `ended` waits for it */
 	struct capture captures[STREAM_COUNT];
 	bool capturing;
 	uint64_t namespaces[CONTROL_NS_COUNT];
@@ -107,6 +112,18 @@ void keeper_report(struct keeper *keeper);
  * the disk has no room for it. */
 void keeper_write_record(struct keeper *keeper);
 
+/*
+ * keeping.c. The sandbox has told what it is: what is to be put back is, and then the main process
+ * is started. FAULT, -errno.
+ */
+int keeper_prepare_home(struct keeper *keeper);
+/* The record is written: keeps what is to be kept of the home, and then tells the end. */
+void keeper_keep_home(struct keeper *keeper);
+/* Ends what copies, and forgets it. */
+void keeper_stop_keeping(struct keeper *keeper);
+/* It takes too long. */
+void keeper_keep_overdue(struct keeper *keeper);
+
 /* stall.c: takes a sample, and the next ones by its timer, if there is a limit. */
 void keeper_stall_look(struct keeper *keeper);
 /* What pid 1 answered. */
@@ -118,4 +135,8 @@ void keeper_say_ended(struct keeper *keeper);
 /* keeper.c */
 /* TERM, grace, the end. A second order can only shorten the grace. */
 void keeper_order(struct keeper *keeper, enum end_order order, double grace);
+/* fault is filled, or r is -errno, or 0 for an order: nothing will be started any more. */
+void keeper_fail(struct keeper *keeper, int r);
+/* After each event: whether it is over, and what then. */
+void keeper_progress(struct keeper *keeper);
 void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double seconds);

@@ -162,6 +162,14 @@ int session_bounds(struct bound_list *bounds, const struct session_plan *session
 int session_contents(struct plan *plan, const struct plan_host *host,
 		     const struct session_plan *session, struct fault *ret_fault);
 
+/* What the keeper keeps of the home, and puts there: keep.c. The binds are all in the plan. */
+int keep_compose(struct plan *plan, const struct plan_host *host,
+		 const struct launch_request *launch, const struct session_plan *session,
+		 struct fault *ret_fault);
+/* Refused: trialsd keeps no session of this Harness. */
+int keep_check(const struct harness *harness, const struct launch_request *launch,
+	       struct fault *ret_fault);
+
 /*
  * What a program, open as O_PATH, prints on standard output when executed with one option and
  * nothing else: -EFBIG for more than 64 KiB, -ETIMEDOUT when it has not ended in time (it is then

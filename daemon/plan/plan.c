@@ -21,7 +21,7 @@ static int harness_check_keys(const struct launch_request *launch, struct fault 
 	} keys[] = {
 		{"model", launch->has.model},	      {"effort", launch->has.effort},
 		{"resume", launch->has.resume},	      {"executable", launch->has.executable},
-		{"arguments", launch->has.arguments},
+		{"arguments", launch->has.arguments}, {"of", launch->has.of},
 	};
 
 	if (launch->harness && launch->has.command)
@@ -31,6 +31,9 @@ static int harness_check_keys(const struct launch_request *launch, struct fault 
 		if (keys[i].given)
 			return fault_set(fault, ERROR_invalid,
 					 "%s: only a launch with a harness has one", keys[i].name);
+	if (launch->has.of && !launch->resume)
+		return fault_set(fault, ERROR_invalid,
+				 "of: only with resume, which names the session");
 	return 0;
 }
 
@@ -238,6 +241,8 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = home_links(plan, host, fault);
 	if (r == 0)
+		r = keep_compose(plan, host, launch, session, fault);
+	if (r == 0)
 		r = parents_add(plan);
 	if (r != 0)
 		return r;
@@ -364,6 +369,11 @@ struct plan *plan_free(struct plan *plan)
 	pair_list_done(&plan->environment);
 	free(plan->cwd);
 	free(plan->repository);
+	free(plan->home);
+	free(plan->bound_home);
+	text_list_done(&plan->state);
+	text_list_done(&plan->login_paths);
+	text_list_done(&plan->bound);
 	text_list_done(&plan->pinned);
 	text_list_done(&plan->asked);
 	text_list_done(&plan->notes);

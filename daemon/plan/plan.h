@@ -96,7 +96,15 @@ struct plan {
 	size_t repository_folder; /* the number of its descriptor, from 1; 0: there is none */
 	size_t git_folder;	  /* that of its git folder, where that lies elsewhere */
 	bool git_shared;	  /* it is a worktree's, the rest of it made up */
-	struct text_list pinned;  /* mount points inside, to be looked at from within */
+	/* What the keeper keeps of the home at its end, or puts there: keep.c. Paths are below home. */
+	char *home; /* NULL: nothing */
+	char *bound_home;
+	struct text_list state;
+	struct text_list login_paths;
+	struct text_list bound;
+	bool keep_home;
+	size_t session_folder;	 /* the number of its descriptor, from 1; 0: there is none */
+	struct text_list pinned; /* mount points inside, to be looked at from within */
 	enum network network;
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */

@@ -277,6 +277,8 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 	r = session_login_find(&session.found, host, session.harness, &ignored);
 	session.login = r == 0 ? session.found.login : &session.harness->logins[0];
 	if (r >= 0)
+		r = keep_check(session.harness, launch, ret_fault);
+	if (r == 0)
 		r = check_sessions(host, session.harness, session.login, launch,
 				   prompt ? prompt : &some, ret_fault);
 	session_plan_done(&session);

@@ -42,6 +42,7 @@ struct session_plan {
 	char *bound_home; /* the path that has a home of its own inside, or NULL */
 	int prompt_fd;	  /* to be bound at SESSION_PROMPT_FILE; borrowed, -1: none */
 	int login_fd;	  /* to be bound as its login; borrowed, -1: none */
+	int kept_fd;	  /* the kept session of an earlier Trial; borrowed, -1: none */
 };
 
 /*
@@ -53,7 +54,8 @@ struct session_plan {
 	((struct session_plan){.found = SESSION_LOGIN_INIT,                                        \
 			       .program = PROGRAM_INIT,                                            \
 			       .prompt_fd = -1,                                                    \
-			       .login_fd = -1})
+			       .login_fd = -1,                                                     \
+			       .kept_fd = -1})
 
 /*
  * 0, FAULT (a void's cause), -errno; -EINPROGRESS: the digest of its program is not known. Then

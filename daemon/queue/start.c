@@ -6,6 +6,7 @@
  */
 #include "queue/start.h"
 
+#include "queue/kept_session.h"
 #include "queue/launch_file.h"
 #include "queue/login.h"
 #include "queue/look.h"
@@ -52,12 +53,13 @@ static struct trial_harness harness_facts(const struct launch_request *launch,
 	const struct program *program = &session->program;
 
 	return (struct trial_harness){
-		.has = {.name = true},
+		.has = {.name = true, .of = launch->has.of},
 		.name = harness->name,
 		.product = harness->program.product,
 		.model = launch->model,
 		.effort = launch->effort,
 		.resume = launch->resume,
+		.of = launch->of,
 		.executable = program->file.canonical,
 		.version = program->version,
 		.sha256 = session->digest,
@@ -140,6 +142,8 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 			.asked = plan->asked.count > 0,
 			.unchecked = true,
 			.stop_signal = plan->stop_signal != 0,
+			.keep_home = plan->keep_home,
+			.session = plan->session_folder > 0,
 			.repository = plan->repository_folder > 0,
 			.git_folder = plan->git_folder > 0},
 		.sandbox = *arguments,
@@ -158,6 +162,13 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 		.repository = plan->repository_folder,
 		.git_folder = plan->git_folder,
 		.pinned = plan->pinned,
+		.home = plan->home,
+		.bound_home = plan->bound_home,
+		.state = plan->state,
+		.login_paths = plan->login_paths,
+		.bound = plan->bound,
+		.keep_home = plan->keep_home,
+		.session = plan->session_folder,
 	};
 }
 
@@ -167,6 +178,7 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 			 struct fault *ret_fault)
 {
 	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
+	_cleanup_close_ int kept_fd = -1;
 	const struct plan_host *host = trial->queue->host;
 	int r;
 
@@ -181,6 +193,9 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	}
 	if (r == 0)
 		r = login_bind(trial, &session->found, &session->login_fd, ret_fault);
+	if (r == 0 && launch->has.of)
+		r = kept_session_open(trial->queue, launch->of, &kept_fd, ret_fault);
+	session->kept_fd = kept_fd;
 	if (r == 0)
 		*ret_harness = harness_facts(launch, session);
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;

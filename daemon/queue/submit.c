@@ -16,6 +16,7 @@
 #include "base/fault_point.h"
 #include "base/now.h"
 #include "base/space.h"
+#include "queue/kept_session.h"
 #include "queue/login.h"
 #include "queue/prompt.h"
 #include "queue/repository.h"
@@ -469,6 +470,41 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	return plan_check(queue->host, request, NULL, &submit->fault);
 }
 
+/* It was looked at: 0, FAULT, -errno. */
+static void submit_go_on(struct submit *submit, int r)
+{
+	Queue *queue = submit->queue;
+
+	if (r == 0)
+		submit->id = ledger_next_id(queue->ledger);
+	if (r == 0 && submit->has_prompt)
+		r = uv_queue_work(queue->loop, &submit->work, prompt_work, on_prompt_kept);
+	else if (r == 0)
+		submit_insert(submit);
+	if (r < 0)
+		fault_errno(&submit->fault, r, "launch");
+	if (r)
+		submit_refuse(submit);
+}
+
+/* The Trial whose session it is to go on with. */
+static void on_of_got(struct ledger_call *call)
+{
+	struct submit *submit = container_of(call, struct submit, call);
+	struct launch_request launch;
+	struct decode_error error;
+	int r = message_decode(submit->spec_message, message_root(submit->spec_message),
+			       &launch_request_type, UNKNOWN_KEYS_REFUSED, &launch, &error);
+
+	if (r == 0 && call->result == -ENOENT)
+		r = kept_session_not_found(&launch, &submit->fault);
+	else if (r == 0 && call->result < 0)
+		r = ledger_fault(submit->queue->ledger, call->result, &submit->fault);
+	else if (r == 0)
+		r = kept_session_check(submit->queue, call->row, &launch, &submit->fault);
+	submit_go_on(submit, r);
+}
+
 void queue_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
 		  submit_done done, void *context)
 {
@@ -492,14 +528,10 @@ void queue_submit(Queue *queue, const struct launch_request *request, int prompt
 	if (r == 0)
 		r = submit_take(submit, request);
 	FAULT_POINT(accept_checked);
-	if (r == 0)
-		submit->id = ledger_next_id(queue->ledger);
-	if (r == 0 && submit->has_prompt)
-		r = uv_queue_work(queue->loop, &submit->work, prompt_work, on_prompt_kept);
-	else if (r == 0)
-		submit_insert(submit);
-	if (r < 0)
-		fault_errno(&submit->fault, r, "launch");
-	if (r)
-		submit_refuse(submit);
+	if (r == 0 && request->has.of) {
+		submit->call.done = on_of_got;
+		ledger_get(queue->ledger, &submit->call, request->of);
+		return;
+	}
+	submit_go_on(submit, r);
 }

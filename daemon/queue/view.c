@@ -53,7 +53,8 @@ static void view_harness(struct trial_view *trial, const struct launch_request *
 {
 	trial->has.harness = spec->harness != NULL;
 	trial->harness = (struct trial_harness){
-		.has = {.name = true},
+		.has = {.name = true, .of = spec->has.of},
+		.of = spec->of,
 		.name = spec->harness,
 		.model = spec->model,
 		.effort = spec->effort,

@@ -183,6 +183,16 @@ class Person:
                 for name in last.headers if name.lower() in ("authorization", "x-api-key")]
         true(secret in keys, "the model was asked with %r" % keys)
 
+    def tokens_kept(self, trial):
+        """The files of a Trial's kept session that have a token or key of these tests."""
+        found = []
+        for folder, _, files in os.walk(self.daemon.trial_file(trial["id"], "session")):
+            for path in (os.path.join(folder, name) for name in files):
+                with open(path, "rb") as file:
+                    if re.search(rb"refresh-\d|access-\d|5a1c", file.read()):
+                        found.append(path)
+        return found
+
     def kept_secret(self, secret):
         """That nothing trialsd keeps or tells has it."""
         for folder, _, files in os.walk(self.daemon.folder):
@@ -232,4 +242,22 @@ def refreshes_its_login(person, tokens, path, inside, renewed, *options):
         raise Skip("login: trialsd does not use this kind yet (the CLI renewed it where it was bound)")
 
 
-__all__ = ["Person", "is_void_without_a_login", "refreshes_its_login", "works_with_a_key", "write"]
+def goes_on_with_its_session(person, *options):
+    """A second session, of another Trial, knows what was said in the first, whose session trialsd
+    kept; and a third what was said in both."""
+    trial = person.answered(*options)
+    name = re.search(r'"(?:session_id|sessionID|sessionId|thread_id)": ?"([^"]+)"', trial["stdout"])
+    true(name, "no name of a session: " + trial["stdout"][:3000])
+    for said in (1, 2):
+        kept = {one["what"]: one for one in trial["kept"]}["session"]
+        equal((kept["state"], kept["left_out"]), ("whole", 0), "what was kept: %r" % kept)
+        before = len(person.model_requests())
+        trial = person.session("--resume", name[1], "--of", str(trial["id"]), *options)
+        true(len(person.model_requests()) > before, "the model was not asked: " + trial["stdout"])
+        asked = person.model_requests()[-1].body.decode(errors="replace")
+        true(asked.count("Done: " + person.word) >= said, "turn %d was not recalled: %s" % (said, asked))
+        true("Done: " + person.word in trial["stdout"], "the turn was not ended: " + trial["stdout"])
+        equal(person.tokens_kept(trial), [], "what is kept of a login")
+
+
+__all__ = ["Person", "goes_on_with_its_session", "is_void_without_a_login", "refreshes_its_login", "works_with_a_key", "write"]

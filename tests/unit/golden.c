@@ -264,6 +264,23 @@ static struct login_outcome trial_logins[] = {
 	 .ends_at = SUBMITTED + 3600 * SECOND},
 };
 
+static const char *trial_kept_examples[] = {".codex/auth.json", "link"};
+static struct kept trial_kept[] = {
+	{.what = "session",
+	 .state = "whole",
+	 .has = {.bytes = true, .files = true, .left_out = true},
+	 .bytes = 81920,
+	 .files = 2},
+	{.what = "home",
+	 .state = "cut",
+	 .has = {.bytes = true, .files = true, .left_out = true},
+	 .bytes = 536870912,
+	 .files = 1200,
+	 .left_out = 2,
+	 .examples = LIST(trial_kept_examples),
+	 .reason = "what is too large, too deep or too much was left out"},
+};
+
 #define ENDED_HAS                                                                                  \
 	.id = true, .state = true, .role = true, .repository_mode = true, .network = true,         \
 	.backend = true, .priority = true, .submitted_at = true, .outcome = true,                  \
@@ -290,6 +307,7 @@ static struct login_outcome trial_logins[] = {
 	.commit = "9fceb02d0ae598e95dc970b74767f19372d61af8",                                      \
 	.git_changes = LIST(trial_git_changes), .logins = LIST(trial_logins),                      \
 	.toolchains = LIST(trial_toolchains),                                                      \
+	.kept = LIST(trial_kept),                                                                  \
 	.boundary = {.has = {true, true, true, true, true, true, true, true, true, true, true},    \
 		     .pid = 1,                                                                     \
 		     .own_user = true,                                                             \

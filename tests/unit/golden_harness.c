@@ -15,6 +15,9 @@ int request_launch_harness(msgpack_sbuffer *buffer)
 		.resume = "0199a213-81c0-7800-8aa1-bbab2a035a53",
 		.executable = "/home/ann/bin/codex",
 		.arguments = LIST(arguments),
+		.has = {.of = true, .keep_home = true},
+		.of = 6,
+		.keep_home = true,
 	};
 
 	return frame_write_request(buffer, 18, VERB_launch, &launch_request_type, &launch);
@@ -93,7 +96,8 @@ int reply_show_harness(msgpack_sbuffer *buffer)
 		.started_at = SUBMITTED + SECOND,
 		.harness =
 			{
-				.has = {.name = true},
+				.has = {.name = true, .of = true},
+				.of = 6,
 				.name = "kimi",
 				.product = "Kimi Code",
 				.model = "k2",

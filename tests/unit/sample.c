@@ -229,6 +229,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_LOG_STATES:
 	case FIELD_GIT_CHANGES:
 	case FIELD_LOGIN_OUTCOMES:
+	case FIELD_KEPT_LIST:
 	case FIELD_STATUS_TRIALS:
 	case FIELD_DOCTOR_CHECKS:
 	case FIELD_TRIALS:

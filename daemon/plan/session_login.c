@@ -79,7 +79,7 @@ static int how_to_sign_in(const struct harness *harness, char **ret_text)
 	return 0;
 }
 
-/* Names all that was looked for, and the command in the message too: some show only that. */
+/* Names all that was looked for, and the command in the message too. */
 static int refuse_all(const struct harness *harness, struct fault *fault)
 {
 	_cleanup_free_ char *text = NULL, *how = NULL;
@@ -94,17 +94,30 @@ static int refuse_all(const struct harness *harness, struct fault *fault)
 	return how ? fault_hint(fault, "%s", how) : r;
 }
 
+/* Adds how to sign in: to the message too, since some show only that. */
+static int name_command(const struct harness_login *login, struct fault *fault)
+{
+	_cleanup_free_ char *command = NULL, *message = NULL;
+	int r = session_login_command(login, &command);
+
+	if (r < 0 || !*command)
+		return r < 0 ? r : FAULT;
+	if (asprintf(&message, "%s; to sign in: %s", fault->message, command) < 0) {
+		message = NULL;
+		return -ENOMEM;
+	}
+	free(fault->message);
+	fault->message = steal(&message);
+	return fault_hint(fault, "%s", command);
+}
+
 int session_login_refuse(const struct harness *harness, const struct harness_login *login,
 			 const char *reason, struct fault *ret_fault)
 {
-	_cleanup_free_ char *command = NULL;
-	int r = session_login_command(login, &command);
+	int r = fault_void(ret_fault, CAUSE_session_unavailable, "%s: its login %s: %s",
+			   harness->name, login->file, reason);
 
-	if (r < 0)
-		return r;
-	r = fault_void(ret_fault, CAUSE_session_unavailable, "%s: its login %s: %s", harness->name,
-		       login->file, reason);
-	return *command ? fault_hint(ret_fault, "%s", command) : r;
+	return r < 0 ? r : name_command(login, ret_fault);
 }
 
 /* --- Whether one is there ------------------------------------------------------------------------- */
@@ -162,6 +175,8 @@ static int take_file(const struct plan_host *host, struct session_login *found,
 		return -ENOMEM;
 	if (login->kind != HARNESS_LOGIN_home)
 		r = login_place_find(found->path, &found->place, fault);
+	if (r == FAULT)
+		r = name_command(login, fault);
 	if (r != 0)
 		return r == FAULT ? -EBADMSG : r;
 	there = login->kind == HARNESS_LOGIN_home

@@ -154,19 +154,19 @@ class SessionHost(Host):
 class Session:
     """A Trial with a Harness that takes these steps."""
 
-    def __init__(self, host, client, name, *steps, ends=True, **fields):
+    def __init__(self, host, client, name, *steps, **fields):
         self.host, self.client, self.name = host, client, name
-        self.steps, self.fields = steps, fields
+        steps = self.steps = fields.pop("steps", steps)
+        self.fields = fields
         environment = {"FAKE": json.dumps(steps), "FAKE_NAME": name}
         fields.setdefault("share_repository", True)
         fields.setdefault("limits", {"wall_seconds": 900})
         if name == "opencode":
             fields.setdefault("model", "anthropic/m")
         self.id = host.launch(client, name, environment=environment, **fields)["id"]
-        self.ends = ends
 
     def again(self):
-        return Session(self.host, self.client, self.name, *self.steps, **self.fields)
+        return Session(self.host, self.client, self.name, steps=self.steps, **self.fields)
 
     def end(self, outcome="delivered"):
         trial = self.client.call("wait", id=self.id)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fault_point.h"
 #include "base/log.h"
 #include "launch/launch.h"
 #include "queue/look.h"
@@ -89,15 +90,20 @@ static void job_work(uv_work_t *work)
 		break;
 	case JOB_prepare:
 		job->result = login_note_write(&job->order, job->host_folder, job->id);
+		FAULT_POINT(login_noted);
 		if (job->result == 0)
 			job->result = run(job, "prepare");
+		FAULT_POINT(login_copied);
 		break;
 	default:
 		job->result = job->carry ? run(job, "finish") : 0;
+		if (job->carry)
+			FAULT_POINT(login_carried);
 		/* What could not be carried stays, with its note, for another try. */
 		job->clean = !job->carry || (job->result == 0 && !told(job, LOGIN_failed));
 		if (job->clean)
 			job->clean = login_remove_copy(job->trial_fd) == 0;
+		FAULT_POINT(login_removed);
 		break;
 	}
 }

@@ -12,6 +12,9 @@ What it does is in the variable FAKE, a list of [WORD, ARGUMENT...] in JSON; eac
     await NAME      once there is such a file in the repository
     touch NAME      makes one
     list PATH       what is in a folder of the home
+    links           how many names the login has, and its mode
+    lock NAME       takes a lock beside the login
+    alone NAME      holds a lock of the repository for a while, or fails
     exit CODE, kill
 """
 
@@ -184,6 +187,10 @@ def do(word, *arguments):
         folder = os.path.dirname(os.path.realpath(PATH))
         with open(os.path.join(folder, arguments[0])) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif word == "alone":
+        with open(arguments[0]) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            time.sleep(0.2)
     elif word == "exit":
         raise SystemExit(arguments[0])
     elif word == "kill":

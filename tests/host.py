@@ -3,9 +3,10 @@
 
 import os
 import shutil
+import signal
 import tempfile
 
-from support import Daemon
+from support import Daemon, until
 
 
 def write(path, text, mode=0o644):
@@ -38,6 +39,11 @@ class Host:
 
     def harness(self, name, text):
         write(os.path.join(self.own, name + ".harness"), text)
+
+    def reload(self):
+        before = self.daemon.text().count("the configuration was read again")
+        self.daemon.process.send_signal(signal.SIGHUP)
+        until(lambda: self.daemon.text().count("the configuration was read again") > before, "reload")
 
     def launch(self, client, harness, **fields):
         fields.setdefault("repository", self.repository)

@@ -9,7 +9,7 @@ import shutil
 import time
 
 from host import Host, write
-from support import PATIENCE, case, equal, true, until
+from support import Daemon, until
 
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_harness.py")
 NOW = int(time.time())
@@ -151,6 +151,13 @@ class SessionHost(Host):
         until(lambda: os.path.exists(os.path.join(self.repository, name)), name)
 
 
+class SecondDaemon(Daemon):
+    """Another of the same person: a state of its own, the same home."""
+
+    def __init__(self, host):
+        super().__init__(environment=host.environment, config=host.daemon.config)
+
+
 class Session:
     """A Trial with a Harness that takes these steps."""
 
@@ -192,6 +199,3 @@ class Session:
         until(waits, "Trial %d waits for: %s" % (self.id, word))
         return shown
 
-
-__all__ = ["HARNESSES", "Session", "SessionHost", "case", "equal", "identity", "login", "read",
-           "replace", "token", "true", "PATIENCE"]

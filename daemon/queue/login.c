@@ -304,8 +304,8 @@ static bool may_refresh(const struct trial_login *login, const struct harness_lo
 
 	if (how->concurrency != HARNESS_CONCURRENCY_auto)
 		return how->concurrency == HARNESS_CONCURRENCY_exclusive;
-	/* What no refresh changes is not refreshed. */
-	if (how->refreshes.count == 0 && !how->expiry)
+	/* A key of its vendor's. */
+	if (!known->refreshable)
 		return false;
 	if (!known->ends || login->wall_seconds < 0)
 		return true;

@@ -13,6 +13,7 @@ struct login_known {
 	struct stat st;
 	enum login_state state;
 	char *reason;
+	bool refreshable;
 	bool ends; /* its end can be told */
 	uint64_t ends_at;
 };

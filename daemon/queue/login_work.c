@@ -133,6 +133,7 @@ static void on_checked(uv_work_t *work, int status)
 	known->valid = true;
 	known->state = job->result < 0 ? LOGIN_failed : state_of(job->told.state);
 	known->reason = reason ? strdup(reason) : NULL;
+	known->refreshable = job->result < 0 || !job->told.has.refreshable || job->told.refreshable;
 	known->ends = job->result == 0 && job->told.has.ends_at;
 	known->ends_at = known->ends ? job->told.ends_at : 0;
 	/* A mark that a new sign-in has made untrue goes with the next copy (carry_prepare). */

@@ -278,6 +278,15 @@ static enum carry_look refuse_home(struct carry *carry, const struct sides *side
 	return CARRY_LOOK_DONE;
 }
 
+static int check_alone(const struct carry *carry, const struct blob *login,
+		       struct gate_result *ret)
+{
+	int r = gate_check(&carry->rules, login, ret->reason);
+
+	ret->verdict = r == 0 ? GATE_same : GATE_damaged;
+	return r == -EBADMSG ? 0 : r;
+}
+
 static enum carry_look look_at_home(struct carry *carry, struct sides *sides)
 {
 	struct gate_result result;
@@ -301,7 +310,12 @@ static enum carry_look look_at_home(struct carry *carry, struct sides *sides)
 	if (r < 0)
 		return carry_fail(carry, "it cannot be read", r);
 	candidate = login_content_blob(&sides->production);
-	r = gate_judge(&carry->rules, &last, &last, &candidate, now_microseconds(), &result);
+	/* Of one whose Trial was not even prepared nothing was seen. */
+	if (last.data)
+		r = gate_judge(&carry->rules, &last, &last, &candidate, now_microseconds(),
+			       &result);
+	else
+		r = check_alone(carry, &candidate, &result);
 	if (r < 0)
 		return carry_fail(carry, "it cannot be looked at", r);
 	if (result.verdict != GATE_same && result.verdict != GATE_carry)

@@ -483,6 +483,12 @@ bool login_waiting(const struct trial *trial)
 	return false;
 }
 
+uint64_t login_held_since(const struct trial *trial)
+{
+	(void)trial;
+	return 0;
+}
+
 size_t login_position(const struct trial *trial, size_t most)
 {
 	(void)trial;

@@ -12,8 +12,9 @@ What it does is in the variable FAKE, a list of [WORD, ARGUMENT...] in JSON; eac
     await NAME      once there is such a file in the repository
     touch NAME      makes one
     list PATH       what is in a folder of the home
+    leave PATH      makes a file in the home
     links           how many names the login has, and its mode
-    lock NAME       takes a lock beside the login
+    hold NAME A B   holds a lock beside the login: makes A, then waits for B
     alone NAME      holds a lock of the repository for a while, or fails
     exit CODE, kill
 """
@@ -183,14 +184,18 @@ def do(word, *arguments):
         return sorted(os.listdir(os.path.join(HOME, arguments[0])))
     elif word == "links":
         return [os.stat(PATH).st_nlink, oct(os.stat(PATH).st_mode & 0o777)]
-    elif word == "lock":
-        folder = os.path.dirname(os.path.realpath(PATH))
-        with open(os.path.join(folder, arguments[0])) as file:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    elif word == "hold":
+        with open(os.path.join(os.path.dirname(os.path.realpath(PATH)), arguments[0]), "a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            do("touch", arguments[1])
+            do("await", arguments[2])
+    elif word == "leave":
+        os.makedirs(os.path.dirname(os.path.join(HOME, arguments[0])), exist_ok=True)
+        open(os.path.join(HOME, arguments[0]), "w").close()
     elif word == "alone":
         with open(arguments[0]) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            time.sleep(0.2)
+            time.sleep(arguments[1] if len(arguments) > 1 else 0.2)
     elif word == "exit":
         raise SystemExit(arguments[0])
     elif word == "kill":

@@ -188,13 +188,16 @@ class Session:
         lines = self.client.output(self.id)[0].decode().splitlines()
         return dict(json.loads(line) for line in lines)
 
+    def until_over(self):
+        return self.client.call("wait", id=self.id)
+
     def until_waiting(self, word):
         """Until it waits for something with this word; the Trial as it is then."""
         shown = {}
 
         def waits():
             shown.update(self.client.call("show", id=self.id))
-            return word in shown.get("waits_for", "")
+            return "waits_for" in shown and word in shown["waits_for"]
 
         until(waits, "Trial %d waits for: %s" % (self.id, word))
         return shown

@@ -278,8 +278,7 @@ static enum carry_look refuse_home(struct carry *carry, const struct sides *side
 	return CARRY_LOOK_DONE;
 }
 
-static int check_alone(const struct carry *carry, const struct blob *login,
-		       struct gate_result *ret)
+static int check_alone(const struct carry *carry, const struct blob *login, struct gate_result *ret)
 {
 	int r = gate_check(&carry->rules, login, ret->reason);
 

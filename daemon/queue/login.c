@@ -250,9 +250,11 @@ int login_choose(const struct trial_login *login, struct session_login *ret_foun
 	int r;
 
 	*ret_found = SESSION_LOGIN_INIT;
-	if (!host->harnesses)
-		return fault_void(ret_fault, CAUSE_session_unavailable,
-				  "harness: none could be read; the daemon's log says why");
+	if (!host->harnesses) {
+		r = fault_void(ret_fault, CAUSE_session_unavailable,
+			       "harness: none could be read; the daemon's log says why");
+		return r < 0 ? r : FAULT;
+	}
 	r = harness_set_find(host->harnesses, login->line->harness, ret_harness, ret_fault);
 	if (r == FAULT) {
 		ret_fault->code = ERROR_unavailable;
@@ -350,7 +352,8 @@ static enum login_taking lock(struct trial_login *login, const struct harness *h
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	r = login_lock_open(login->line->queue->logins.folders.locks, login->lease->key, LOGIN_LOCK_use, &fd);
+	r = login_lock_open(login->line->queue->logins.folders.locks, login->lease->key,
+			    LOGIN_LOCK_use, &fd);
 	if (r == 0 && flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
 		r = -errno;
 	if (r == -EWOULDBLOCK)
@@ -482,8 +485,9 @@ bool login_is_free(Queue *queue, const struct trial_login *login)
 	line = login->line;
 	if (!RB_EMPTY(&line->waiting) || line->called || line->at_home)
 		return false;
-	return login_choose(login, &found, &harness, &ignored) != 0 ||
-	       found.login->kind == HARNESS_LOGIN_env || found.login->kind == HARNESS_LOGIN_none;
+	if (login_choose(login, &found, &harness, &ignored) != 0)
+		return true;
+	return found.login->kind == HARNESS_LOGIN_env || found.login->kind == HARNESS_LOGIN_none;
 }
 
 void login_changed(Queue *queue, const char *harness)

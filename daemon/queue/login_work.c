@@ -230,14 +230,15 @@ static int open_bind(struct trial_login *login, int copy_fd)
 	struct message *message;
 	int r;
 
-	r = message_parse(&message, login->lease->order->about.data, login->lease->order->about.size);
+	r = message_parse(&message, login->lease->order->about.data,
+			  login->lease->order->about.size);
 	if (r < 0)
 		return r;
 	r = message_decode(message, message_root(message), &keeper_login_type, UNKNOWN_KEYS_REFUSED,
 			   &about, &error);
 	if (r == 0) {
 		login->lease->bind_fd = openat(copy_fd, name ? name : about.copy,
-					O_PATH | O_NOFOLLOW | O_CLOEXEC);
+					       O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		r = login->lease->bind_fd < 0 ? -errno : 0;
 	}
 	message_free(message);
@@ -342,14 +343,15 @@ static int order_copy(struct login_job *job, struct trial_login *login, struct f
 	if (r == 0 && found.login->kind != login->lease->kind)
 		r = -EAGAIN;
 	if (r == 0)
-		r = launch_folder(login->line->queue->trials_fd, login->trial->id, true, &job->trial_fd);
+		r = launch_folder(login->line->queue->trials_fd, login->trial->id, true,
+				  &job->trial_fd);
 	if (r == 0 && !home)
 		r = make_folder(job->trial_fd, &copy);
 	trial.folder_fd = job->trial_fd;
 	trial.copy_fd = copy;
 	if (r == 0)
-		r = login_order_make(&job->order, &login->line->queue->logins.folders, harness, &found,
-				     home ? home_fd(login->lease->home) : -1, &trial);
+		r = login_order_make(&job->order, &login->line->queue->logins.folders, harness,
+				     &found, home ? home_fd(login->lease->home) : -1, &trial);
 	if (r == 0 && strcmp(job->order.key, login->lease->key) != 0)
 		r = -EAGAIN;
 	if (r != 0)
@@ -425,7 +427,9 @@ int login_bind(struct trial *trial, const struct session_login *found, int *ret_
 		return 0;
 	if (!login->lease)
 		return -EAGAIN;
-	r = login->lease->denied ? login->lease->denied : login->lease->copy == COPY_failed ? login->lease->copy_error : 0;
+	r = login->lease->denied		? login->lease->denied
+	    : login->lease->copy == COPY_failed ? login->lease->copy_error
+						: 0;
 	if (r == FAULT)
 		fault_move(ret_fault, &login->lease->fault);
 	if (r != 0)

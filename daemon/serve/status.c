@@ -40,8 +40,7 @@ static size_t status_trials(Queue *queue, struct status_trial *trials,
 		struct queue_hold hold;
 
 		view->id = trial->id;
-		view->state =
-			queue_held(queue, trial, reason, &hold) ? STATE_held : trial->state;
+		view->state = queue_held(queue, trial, reason, &hold) ? STATE_held : trial->state;
 		view->waits_for = queue_waits_for(queue, trial, reason);
 		view->has.id = view->has.state = true;
 		view->has.waits_for = view->waits_for != NULL;

@@ -9,7 +9,7 @@ import shutil
 import time
 
 from host import Host, write
-from support import Daemon, until
+from support import Daemon, equal, true, until
 
 FAKE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fake_harness.py")
 NOW = int(time.time())
@@ -202,3 +202,35 @@ class Session:
         until(waits, "Trial %d waits for: %s" % (self.id, word))
         return shown
 
+
+def nothing_left(host, *ids):
+    """No login of these Trials, nor a note of one, wherever trialsd keeps something of them."""
+    for id in ids:
+        folder = os.path.join(host.daemon.state, "trials", str(id))
+        left = [name for name in os.listdir(folder) if name.startswith("login")]
+        equal(left, [], "what is left of Trial %d" % id)
+        true(not os.path.exists(os.path.join(host.daemon.state, "logins", "%d.carry" % id)), "a note")
+
+
+def told(trial):
+    return [(one["harness"], one["state"]) for one in trial.get("logins", [])]
+
+
+def void_at_once(host, client, name, *words):
+    begun = time.monotonic()
+    session = Session(host, client, name, ["touch", "started"])
+    trial = client.call("wait", id=session.id)
+    took = time.monotonic() - begun
+    equal((trial["outcome"], trial.get("cause")), ("void", "session_unavailable"),
+          "outcome (%s)" % trial.get("message"))
+    for word in words:
+        true(word in trial["message"], "%r is not in: %s" % (word, trial["message"]))
+    true(words[-1] in trial.get("hint", ""), "hint: %s" % trial.get("hint"))
+    true("started_at" not in trial and not os.path.exists(host.repository + "/started"), "it started")
+    true(took < 1 or os.getloadavg()[0] > os.cpu_count(), "it took %.3f s" % took)
+    nothing_left(host, session.id)
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as file:
+        return [int(child) for child in file.read().split()]

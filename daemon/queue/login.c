@@ -196,11 +196,16 @@ void login_attach(struct trial *trial, struct trial_login *login)
 void login_release(struct trial *trial)
 {
 	struct trial_login *login = trial->login;
+	Queue *queue = trial->queue;
 
 	if (!login)
 		return;
-	/* Of what a keeper was given and did not start nothing is to stay. */
-	if (trial->state == STATE_queued && (login->left || (login->lease && login->lease->given)))
+	/*
+	 * Of what a keeper was given and did not start nothing is to stay. Once all has stopped nothing
+	 * is begun any more: the next trialsd sees to it.
+	 */
+	if (trial->state == STATE_queued && (!queue->stopping || queue->stopped) &&
+	    (login->left || (login->lease && login->lease->given)))
 		login_clean(login);
 	let_go(login);
 }

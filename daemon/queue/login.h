@@ -67,6 +67,8 @@ void login_running(struct trial *trial, const char *cgroup);
  * trial_end_recorded is called once it is done; false: nothing is.
  */
 bool login_finish(struct trial *trial, const struct outcome_record *record);
+/* That call is still to come. */
+bool login_is_finishing(const struct trial *trial);
 
 /* Its place among those that wait for the same login, 1 is next; 0: it does not wait. */
 size_t login_position(const struct trial *trial, size_t most);

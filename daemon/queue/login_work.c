@@ -207,18 +207,19 @@ static void stale_over(struct trial_login *login)
 	}
 }
 
-static void make_stale(struct trial_login *login, struct login_job *job)
-{
-	job->stale = true;
-	job->login = login;
-	login->stale = job;
-}
-
 void login_forget_stale(struct trial_login *login)
 {
 	if (login->stale)
 		login->stale->login = NULL;
 	login->stale = NULL;
+}
+
+static void make_stale(struct trial_login *login, struct login_job *job)
+{
+	login_forget_stale(login);
+	job->stale = true;
+	job->login = login;
+	login->stale = job;
 }
 
 /* The file itself is bound in the place of one; else its folder. */
@@ -410,7 +411,7 @@ void login_wiped(struct trial_login *login, int result, struct fault *fault)
 {
 	if (result == FAULT)
 		fault_move(&login->lease->fault, fault);
-	if (result == 0 && !login->ends)
+	if (result == 0 && !login->ends && login->trial->work->outcome < 0)
 		begin_copy(login);
 	else
 		copy_over(login, COPY_failed, result == -ESTALE ? -EAGAIN : result);
@@ -592,6 +593,11 @@ bool login_finish(struct trial *trial, const struct outcome_record *record)
 	lease->copy = COPY_none;
 	lease->given = login->left = false;
 	return login->ends;
+}
+
+bool login_is_finishing(const struct trial *trial)
+{
+	return trial->login && trial->login->ends;
 }
 
 void login_clean(struct trial_login *login)

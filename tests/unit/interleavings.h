@@ -477,6 +477,12 @@ bool login_finish(struct trial *trial, const struct outcome_record *record)
 	return false;
 }
 
+bool login_is_finishing(const struct trial *trial)
+{
+	(void)trial;
+	return false;
+}
+
 bool login_waiting(const struct trial *trial)
 {
 	(void)trial;

@@ -12,6 +12,7 @@ What it does is in the variable FAKE, a list of [WORD, ARGUMENT...] in JSON; eac
     await NAME      once there is such a file in the repository
     touch NAME      makes one
     list PATH       what is in a folder of the home
+    clutter TARGET  fills the login's folder
     leave PATH      makes a file in the home
     links           how many names the login has, and its mode
     hold NAME A B   holds a lock beside the login: makes A, then waits for B
@@ -156,6 +157,19 @@ def refresh():
         return "refreshed"
 
 
+def clutter(folder, target):
+    """Beside the login: what is hard to remove, and a link that must not be followed."""
+    os.symlink(target, folder + "/link")
+    for number in range(500):
+        open("%s/%d" % (folder, number), "w").close()
+    for name in (folder + "/closed", folder + "/" + "x" * 255, folder + "/new\nline"):
+        os.makedirs(name + "/below")
+        os.symlink(target, name + "/link")
+        open(name + "/below/file", "w").close()
+        os.chmod(name + "/below", 0)
+        os.chmod(name, 0)
+
+
 def wait(condition, what):
     end = time.monotonic() + PATIENCE
     while not condition():
@@ -192,6 +206,8 @@ def do(word, *arguments):
     elif word == "leave":
         os.makedirs(os.path.dirname(os.path.join(HOME, arguments[0])), exist_ok=True)
         open(os.path.join(HOME, arguments[0]), "w").close()
+    elif word == "clutter":
+        clutter(os.path.dirname(os.path.realpath(PATH)), *arguments)
     elif word == "alone":
         with open(arguments[0]) as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

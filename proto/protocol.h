@@ -144,7 +144,8 @@
 	X(pause, "a client's pause; resume ends it")                                             \
 	X(drain, "a client's drain; resume ends it")                                             \
 	X(disk, "too little free space; ends by itself when there is enough")                    \
-	X(sandbox, "no sandbox can be built here; doctor says why, and it ends once that is mended")
+	X(sandbox, "no sandbox can be built here; doctor says why, and it ends once that is mended") \
+	X(login, "of one Trial: its login is suspect; a new sign-in, or login restore, ends it")
 
 /* X(name, "meaning"): what a Harness is signed in by */
 #define PROTOCOL_LOGIN_KINDS(X)                                                                  \
@@ -418,7 +419,7 @@
 
 /* What holds the queue: the same keys wherever it is told. */
 #define HOLD_FIELDS(X)                                                                           \
-	X(hold, HOLD, OPTIONAL, 0, "what holds the queue; missing: nothing does")                \
+	X(hold, HOLD, OPTIONAL, 0, "what holds the queue, or the Trial; missing: nothing does")                \
 	X(held_reason, STRING, OPTIONAL, 4096, "why, as pause and drain were told, or what is to be mended") \
 	X(held_by, STRING, OPTIONAL, 128, "the client that asked for it, of pause and drain")    \
 	X(held_at, TIME, OPTIONAL, 0, "since when; of pause and drain: asked for last")

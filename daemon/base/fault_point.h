@@ -44,7 +44,12 @@
 	X(carry_durable, "and that is synced; the old one is beside it")                           \
 	X(carry_remembered, "what both sides have is noted")                                       \
 	X(carry_marked, "the login is marked suspect")                                             \
-	X(carry_copied, "the Trial's copy is made; it is not noted")
+	X(carry_forgotten, "of a login that was dealt with only the Trial's copy is left")         \
+	X(carry_copied, "the Trial's copy is made; it is not noted")                               \
+	X(login_noted, "there is a note of a Trial's copy; it is not made")                        \
+	X(login_copied, "it is made; nothing was started")                                         \
+	X(login_carried, "what a keeper left to do is done; no end is told")                       \
+	X(login_removed, "nothing is left of a Trial's copy but the note")
 
 #ifdef TRIALSD_FAULT_POINTS
 void fault_point(const char *name);

@@ -194,6 +194,9 @@ static enum carry_look decide(struct carry *carry, const struct sides *sides, bo
 	struct gate_result result;
 	int r;
 
+	/* It was dealt with before, by one that was killed afterwards. */
+	if (sides->copy_r == -ENOENT && !carry->last.data)
+		return settle(carry);
 	if (sides->copy_r < 0)
 		return doubt(carry, sides,
 			     sides->copy_r == -ENOENT ? "it is gone" : sides->copy_reason, final);
@@ -275,12 +278,25 @@ static enum carry_look refuse_home(struct carry *carry, const struct sides *side
 	return CARRY_LOOK_DONE;
 }
 
+static int check_alone(const struct carry *carry, const struct blob *login, struct gate_result *ret)
+{
+	int r = gate_check(&carry->rules, login, ret->reason);
+
+	ret->verdict = r == 0 ? GATE_same : GATE_damaged;
+	return r == -EBADMSG ? 0 : r;
+}
+
 static enum carry_look look_at_home(struct carry *carry, struct sides *sides)
 {
-	const struct blob last = login_content_blob(&carry->last);
 	struct gate_result result;
-	struct blob candidate;
+	struct blob candidate, last;
 	int r;
+
+	/* Of one that was dealt with before, the backup is what it was given, or made of it. */
+	if (!carry->last.data)
+		login_kept_read(carry->folders[LOGIN_FD_STATE], carry->key, LOGIN_KEPT_good,
+				&carry->last);
+	last = login_content_blob(&carry->last);
 
 	r = login_file_read(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file,
 			    &sides->production, sides->production_reason);
@@ -293,7 +309,12 @@ static enum carry_look look_at_home(struct carry *carry, struct sides *sides)
 	if (r < 0)
 		return carry_fail(carry, "it cannot be read", r);
 	candidate = login_content_blob(&sides->production);
-	r = gate_judge(&carry->rules, &last, &last, &candidate, now_microseconds(), &result);
+	/* Of one whose Trial was not even prepared nothing was seen. */
+	if (last.data)
+		r = gate_judge(&carry->rules, &last, &last, &candidate, now_microseconds(),
+			       &result);
+	else
+		r = check_alone(carry, &candidate, &result);
 	if (r < 0)
 		return carry_fail(carry, "it cannot be looked at", r);
 	if (result.verdict != GATE_same && result.verdict != GATE_carry)
@@ -312,6 +333,23 @@ static enum carry_look look_at_home(struct carry *carry, struct sides *sides)
 
 /* --- Looking -------------------------------------------------------------------------------------- */
 
+/* Whether this Trial's was found damaged, and dealt with, by one that was killed afterwards. */
+static bool was_refused(struct carry *carry)
+{
+	struct message *message = NULL;
+	struct login_result mark;
+	bool ours;
+
+	if (carry->last.data || !carry->login.has.trial ||
+	    login_suspect_read(carry->folders[LOGIN_FD_STATE], carry->key, &message, &mark) < 0)
+		return false;
+	ours = mark.has.trial && mark.trial == carry->login.trial;
+	if (ours)
+		carry_say(carry, LOGIN_suspect, mark.reason);
+	message_free(message);
+	return ours;
+}
+
 static enum carry_look look(struct carry *carry, bool final)
 {
 	struct sides sides = {0};
@@ -319,6 +357,10 @@ static enum carry_look look(struct carry *carry, bool final)
 
 	if (!carry_lock(carry))
 		return carry_again(carry, CARRY_BUSY_SECONDS);
+	if (final && was_refused(carry)) {
+		carry_unlock(carry);
+		return CARRY_LOOK_DONE;
+	}
 	result = carry->login.home ? look_at_home(carry, &sides) : look_at(carry, &sides, final);
 	carry_unlock(carry);
 	sides_done(&sides);
@@ -330,14 +372,19 @@ enum carry_look carry_look(struct carry *carry)
 	return carry->login.home ? CARRY_LOOK_DONE : look(carry, false);
 }
 
-/* What a Trial leaves of a login that was dealt with. */
+/*
+ * What a Trial leaves of a login that was dealt with. In this order: one that was killed before it
+ * could tell is asked again, and a copy that is gone while what was last seen is there was removed
+ * by the Trial.
+ */
 static void forget(struct carry *carry)
 {
 	char name[CARRY_SEEN_BYTES];
 
+	unlinkat(carry->folders[LOGIN_FD_TRIAL], carry_seen_name(carry, name), 0);
+	FAULT_POINT(carry_forgotten);
 	if (!carry->login.home)
 		unlinkat(carry->folders[LOGIN_FD_COPY], carry->login.copy, 0);
-	unlinkat(carry->folders[LOGIN_FD_TRIAL], carry_seen_name(carry, name), 0);
 }
 
 void carry_finish(struct carry *carry)

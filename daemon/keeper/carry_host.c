@@ -120,9 +120,12 @@ void carry_fill(const struct carry *carry, struct login_result *ret)
 	const struct blob last = login_content_blob(&carry->last);
 	uint64_t now = now_microseconds();
 	struct gate_expiry expiry;
+	bool refreshable;
 
 	if (gate_expiry(&carry->rules, &last, &expiry) < 0)
 		expiry = (struct gate_expiry){0};
+	if (gate_refreshable(&carry->rules, &last, &refreshable) < 0)
+		refreshable = true;
 	*ret = (struct login_result){
 		.has = {.trial = carry->login.has.trial,
 			.at = true,
@@ -130,7 +133,8 @@ void carry_fill(const struct carry *carry, struct login_result *ret)
 			.carried_in = true,
 			.refreshed_at = carry->refreshed_at > 0,
 			.ends_at = expiry.known,
-			.may_refresh = last.data != NULL},
+			.may_refresh = last.data != NULL,
+			.refreshable = last.data != NULL},
 		.state = login_state_name(carry->state),
 		.reason = carry->reason[0] ? carry->reason : NULL,
 		.harness = carry->login.harness,
@@ -141,6 +145,7 @@ void carry_fill(const struct carry *carry, struct login_result *ret)
 		.refreshed_at = carry->refreshed_at,
 		.ends_at = expiry.ends_at,
 		.may_refresh = gate_may_refresh(&carry->rules, &expiry, now, carry->login.seconds),
+		.refreshable = refreshable,
 		.key = carry->key,
 	};
 }

@@ -406,6 +406,23 @@ int gate_expiry(const struct gate_rules *rules, const struct blob *login, struct
 	return gate_json_visit(rules->expiry, length, root, NULL, note_time, &earliest);
 }
 
+int gate_refreshable(const struct gate_rules *rules, const struct blob *login, bool *ret)
+{
+	struct comparison comparison = {.rules = rules};
+	_cleanup_json_ json_t *root = NULL;
+	int r;
+
+	*ret = true;
+	if (rules->refreshes.count == 0 || !login->data)
+		return 0;
+	r = gate_json_parse(&root, login->data, login->size);
+	for (size_t i = 0; r == 0 && i < rules->refreshes.count && !comparison.found; i++)
+		r = has_filled(&comparison, rules->refreshes.items[i], root);
+	if (r == 0)
+		*ret = comparison.found;
+	return r == -EBADMSG ? 0 : r;
+}
+
 bool gate_may_refresh(const struct gate_rules *rules, const struct gate_expiry *expiry,
 		      uint64_t now, double seconds)
 {

@@ -68,6 +68,8 @@ struct gate_expiry {
 
 /* When it ends; not known when the rules do not say, or the login does not. -ENOMEM. */
 int gate_expiry(const struct gate_rules *rules, const struct blob *login, struct gate_expiry *ret);
+/* Whether there is anything in it that a refresh changes; what no rule is of may be. -ENOMEM. */
+int gate_refreshable(const struct gate_rules *rules, const struct blob *login, bool *ret);
 /* Whether its program may refresh it within so many seconds; one that is not known may. */
 bool gate_may_refresh(const struct gate_rules *rules, const struct gate_expiry *expiry,
 		      uint64_t now, double seconds);

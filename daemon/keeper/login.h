@@ -68,6 +68,7 @@ enum login_descriptor {
 	X(refreshed_at, TIME, OPTIONAL, 0, "when the Trial's reached the host last")               \
 	X(ends_at, TIME, OPTIONAL, 0, "when what the host has ends, where that can be told")       \
 	X(may_refresh, BOOL, OPTIONAL, 0, "whether it may be refreshed within `seconds`")          \
+	X(refreshable, BOOL, OPTIONAL, 0, "whether a refresh would change anything in it")         \
 	X(key, STRING, OPTIONAL, 255, "its name among locks and backups")
 
 #define LOGIN_MESSAGES(M)                                                                          \

@@ -15,7 +15,18 @@ struct keeper_login login_about(const struct harness *harness, const struct harn
 	const char *slash = strrchr(login->file, '/');
 
 	return (struct keeper_login){
-		.has = {.version = true, .in_place = true, .home = true, .refresh_ahead = true},
+		.has = {.version = true,
+			.harness = true,
+			.file = true,
+			.copy = true,
+			.in_place = true,
+			.home = true,
+			.require = login->require.count > 0,
+			.identity = login->identity.count > 0,
+			.refreshes = login->refreshes.count > 0,
+			.expiry = login->expiry != NULL,
+			.unit = login->expiry != NULL,
+			.refresh_ahead = login->refresh_ahead > 0},
 		.version = LOGIN_VERSION,
 		.harness = harness->name,
 		.file = file,

@@ -182,6 +182,18 @@ static int add_login_link(struct plan *plan, const char *folder, const char *fil
 	return plan_add(plan, PLAN_SYMLINK, file, to) ? 0 : -ENOMEM;
 }
 
+/* It may be written to, since programs open their locks so; what is in it is nothing. */
+static int add_shared_lock(struct plan *plan, const struct plan_host *host,
+			   const struct session_plan *session)
+{
+	_cleanup_free_ char *path = NULL;
+
+	if (session->found.lock_fd < 0)
+		return 0;
+	path = session_login_path(host, session->login->shared_lock);
+	return path ? add_bind(plan, path, "lock", session->found.lock_fd, true) : -ENOMEM;
+}
+
 static int add_login(struct plan *plan, const struct plan_host *host,
 		     const struct session_plan *session)
 {
@@ -192,8 +204,10 @@ static int add_login(struct plan *plan, const struct plan_host *host,
 
 	if (!file)
 		return -ENOMEM;
-	if (login->kind == HARNESS_LOGIN_file)
-		return add_bind(plan, file, "login", session->login_fd, true);
+	if (login->kind == HARNESS_LOGIN_file) {
+		r = add_bind(plan, file, "login", session->login_fd, true);
+		return r == 0 ? add_shared_lock(plan, host, session) : r;
+	}
 	target = session_login_path(host, login->target);
 	if (!target)
 		return -ENOMEM;

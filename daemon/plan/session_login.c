@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "build.h"
 #include "credentials.h"
+
+#define LOCK_BYTES_MAX 4096
 
 char *session_login_path(const struct plan_host *host, const char *path)
 {
@@ -79,7 +82,7 @@ static int how_to_sign_in(const struct harness *harness, char **ret_text)
 	return 0;
 }
 
-/* Names all that was looked for, and the command in the message too: some show only that. */
+/* Names all that was looked for, and the command in the message too. */
 static int refuse_all(const struct harness *harness, struct fault *fault)
 {
 	_cleanup_free_ char *text = NULL, *how = NULL;
@@ -94,17 +97,30 @@ static int refuse_all(const struct harness *harness, struct fault *fault)
 	return how ? fault_hint(fault, "%s", how) : r;
 }
 
+/* Adds how to sign in: to the message too, since some show only that. */
+static int name_command(const struct harness_login *login, struct fault *fault)
+{
+	_cleanup_free_ char *command = NULL, *message = NULL;
+	int r = session_login_command(login, &command);
+
+	if (r < 0 || !*command)
+		return r < 0 ? r : FAULT;
+	if (asprintf(&message, "%s; to sign in: %s", fault->message, command) < 0) {
+		message = NULL;
+		return -ENOMEM;
+	}
+	free(fault->message);
+	fault->message = steal(&message);
+	return fault_hint(fault, "%s", command);
+}
+
 int session_login_refuse(const struct harness *harness, const struct harness_login *login,
 			 const char *reason, struct fault *ret_fault)
 {
-	_cleanup_free_ char *command = NULL;
-	int r = session_login_command(login, &command);
+	int r = fault_void(ret_fault, CAUSE_session_unavailable, "%s: its login %s: %s",
+			   harness->name, login->file, reason);
 
-	if (r < 0)
-		return r;
-	r = fault_void(ret_fault, CAUSE_session_unavailable, "%s: its login %s: %s", harness->name,
-		       login->file, reason);
-	return *command ? fault_hint(ret_fault, "%s", command) : r;
+	return r < 0 ? r : name_command(login, ret_fault);
 }
 
 /* --- Whether one is there ------------------------------------------------------------------------- */
@@ -149,6 +165,35 @@ static int take_key(const struct plan_host *host, struct session_login *found,
 	return found->secret.name && found->secret.value ? 1 : -ENOMEM;
 }
 
+/*
+ * The host's own is bound, so that the lock holds on both sides. One that is not there yet is made
+ * by whoever needs it, each on its own side.
+ */
+static int take_lock(const struct plan_host *host, struct session_login *found,
+		     const struct harness_login *login, struct fault *fault)
+{
+	_cleanup_free_ char *path = session_login_path(host, login->shared_lock);
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (!path)
+		return -ENOMEM;
+	fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return fault_void(fault, CAUSE_session_unavailable, "the login's lock %s: %s",
+				  login->shared_lock, strerror(errno));
+	if (!S_ISREG(st.st_mode) || st.st_uid != getuid() || st.st_nlink != 1 ||
+	    st.st_size > LOCK_BYTES_MAX)
+		return fault_void(fault, CAUSE_session_unavailable,
+				  "the login's lock %s is not a small regular file of yours with "
+				  "one name; remove it",
+				  login->shared_lock);
+	found->lock_fd = fd_steal(&fd);
+	return 0;
+}
+
 /* What the home must be like is for its lease to see (queue/home_guard.h). */
 static int take_file(const struct plan_host *host, struct session_login *found,
 		     const struct harness_login *login, struct fault *fault)
@@ -162,11 +207,18 @@ static int take_file(const struct plan_host *host, struct session_login *found,
 		return -ENOMEM;
 	if (login->kind != HARNESS_LOGIN_home)
 		r = login_place_find(found->path, &found->place, fault);
+	if (r == FAULT)
+		r = name_command(login, fault);
 	if (r != 0)
 		return r == FAULT ? -EBADMSG : r;
 	there = login->kind == HARNESS_LOGIN_home
 			? fstatat(AT_FDCWD, found->path, &st, AT_SYMLINK_NOFOLLOW) == 0
 			: found->place.there;
+	if (there && login->shared_lock) {
+		r = take_lock(host, found, login, fault);
+		if (r != 0)
+			return r == FAULT ? -EBADMSG : r;
+	}
 	return there;
 }
 
@@ -229,5 +281,6 @@ void session_login_done(struct session_login *found)
 	free(found->warning);
 	free(found->path);
 	fd_close(found->place.folder_fd);
+	fd_close(found->lock_fd);
 	*found = SESSION_LOGIN_INIT;
 }

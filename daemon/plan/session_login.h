@@ -20,9 +20,10 @@ struct session_login {
 	char *warning;		  /* of the credentials file, or NULL */
 	char *path;		  /* file, folder, home: of its file, on the host */
 	struct login_place place; /* file, folder: where that is; else folder_fd -1 */
+	int lock_fd;		  /* the host's SharedLock, where there is one; else -1 */
 };
 
-#define SESSION_LOGIN_INIT ((struct session_login){.place = {.folder_fd = -1}})
+#define SESSION_LOGIN_INIT ((struct session_login){.place = {.folder_fd = -1}, .lock_fd = -1})
 
 /* 0; FAULT (a void's cause): there is none, with the command that makes one, or it is unusable. */
 int session_login_find(struct session_login *ret, const struct plan_host *host,

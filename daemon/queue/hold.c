@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * What holds the queue as a whole: a pause, or something that has to be mended before any Trial can
+ * What holds the queue as a whole (one Trial may be held by its login besides): a pause, or something that has to be mended before any Trial can
  * start. A Trial that waits while the queue is held is `held`; that is never a state of its own in
  * the ledger. A pause of a hundred thousand Trials is one setting, not as many changes: who asks is
  * told what the queue's own state makes of a queued Trial, and who watches hears of the queue, once.
@@ -95,10 +95,23 @@ static bool told_already(const Queue *queue, int kind)
 	       (!asked_for || queue->pause.changes == queue->hold.told_changes);
 }
 
-bool queue_held(const Queue *queue, const struct trial *trial, struct queue_hold *ret_hold)
+bool queue_held(const Queue *queue, const struct trial *trial, char buffer[QUEUE_REASON_BYTES],
+		struct queue_hold *ret_hold)
 {
-	return (trial->in_turn || trial->in_repository || login_waiting(trial)) &&
-	       queue_hold(queue, ret_hold);
+	uint64_t since = login_held_since(trial);
+
+	if (!trial->in_turn && !trial->in_repository && !login_waiting(trial))
+		return false;
+	if (queue_hold(queue, ret_hold))
+		return true;
+	if (since == 0)
+		return false;
+	*ret_hold = (struct queue_hold){
+		.kind = HOLD_login,
+		.reason = login_waits_for(trial, buffer, QUEUE_REASON_BYTES),
+		.at = since,
+	};
+	return true;
 }
 
 void hold_look(Queue *queue)

@@ -19,9 +19,11 @@ static int login_line_compare(const struct login_line *a, const struct login_lin
 
 static int trial_login_compare(const struct trial_login *a, const struct trial_login *b)
 {
-	if (a->priority != b->priority)
-		return a->priority > b->priority ? -1 : 1;
-	return a->id < b->id ? -1 : a->id > b->id;
+	const struct trial *one = a->trial, *other = b->trial;
+
+	if (one->priority != other->priority)
+		return one->priority > other->priority ? -1 : 1;
+	return one->id < other->id ? -1 : one->id > other->id;
 }
 
 RB_GENERATE(login_lines, login_line, by_name, login_line_compare)
@@ -109,14 +111,39 @@ struct trial_login *login_get(Queue *queue, const struct launch_request *request
 		*ret_error = -ENOMEM;
 		return NULL;
 	}
-	login->queue = queue;
 	login->wall_seconds = request->limits.has.wall_seconds ? request->limits.wall_seconds
 			      : queue->host->config->limits.has.wall_seconds
 				      ? queue->host->config->limits.wall_seconds
 				      : -1;
-	login->fault = FAULT_INIT;
-	login->use_fd = login->bind_fd = login->lease_fd = -1;
 	return login;
+}
+
+bool login_lease_get(struct trial_login *login)
+{
+	struct login_lease *lease = login->lease ?: calloc(1, sizeof(*lease));
+
+	if (!lease || login->lease)
+		return lease != NULL;
+	lease->login = login;
+	lease->fault = FAULT_INIT;
+	lease->use_fd = lease->bind_fd = lease->lease_fd = -1;
+	login->lease = lease;
+	return true;
+}
+
+static void lease_put(struct trial_login *login)
+{
+	struct login_lease *lease = login->lease;
+
+	if (!lease)
+		return;
+	login_drop_copy(login);
+	login_drop_home(login);
+	fd_close(lease->use_fd);
+	free(lease->key);
+	fault_done(&lease->fault);
+	free(lease);
+	login->lease = NULL;
 }
 
 static void leave_line(struct trial_login *login)
@@ -125,6 +152,8 @@ static void leave_line(struct trial_login *login)
 
 	if (line->called == login)
 		line->called = NULL;
+	if (line->at_home == login)
+		line->at_home = NULL;
 	if (!login->waiting)
 		return;
 	RB_REMOVE(trial_logins, &line->waiting, login);
@@ -137,16 +166,11 @@ static void leave_line(struct trial_login *login)
 static void let_go(struct trial_login *login)
 {
 	struct login_line *line = login->line;
-	bool had = login->has || line->called == login;
+	bool had = login->has || line->called == login || line->at_home == login;
 
 	leave_line(login);
-	login_drop_copy(login);
-	login_drop_home(login);
-	login->use_fd = fd_close(login->use_fd);
-	free(steal(&login->key));
+	lease_put(login);
 	login->has = false;
-	login->denied = 0;
-	fault_done(&login->fault);
 	if (had)
 		login_call(line);
 }
@@ -156,6 +180,7 @@ void login_put(struct trial_login *login)
 	if (!login)
 		return;
 	let_go(login);
+	login_forget_stale(login);
 	login_line_drop(login->line);
 	free(login);
 }
@@ -166,14 +191,23 @@ void login_attach(struct trial *trial, struct trial_login *login)
 	if (!login)
 		return;
 	login->trial = trial;
-	login->id = trial->id;
-	login->priority = trial->priority;
 }
 
 void login_release(struct trial *trial)
 {
-	if (trial->login)
-		let_go(trial->login);
+	struct trial_login *login = trial->login;
+	Queue *queue = trial->queue;
+
+	if (!login)
+		return;
+	/*
+	 * Of what a keeper was given and did not start nothing is to stay. Once all has stopped nothing
+	 * is begun any more: the next trialsd sees to it.
+	 */
+	if (trial->state == STATE_queued && (!queue->stopping || queue->stopped) &&
+	    (login->left || (login->lease && login->lease->given)))
+		login_clean(login);
+	let_go(login);
 }
 
 /* --- Waiting -------------------------------------------------------------------------------------- */
@@ -193,7 +227,8 @@ void login_call(struct login_line *line)
 {
 	struct trial_login *first = RB_MIN(trial_logins, &line->waiting);
 
-	if (!first || line->called || line->checking)
+	if (!first || line->called || line->checking ||
+	    (line->at_home && trial_login_compare(line->at_home, first) < 0))
 		return;
 	leave_line(first);
 	line->called = first;
@@ -207,8 +242,8 @@ static bool others_first(const struct trial_login *login)
 	const struct trial_login *first = RB_MIN(trial_logins, &line->waiting);
 
 	return (first && trial_login_compare(first, login) < 0) ||
-	       (line->called && line->called != login &&
-		trial_login_compare(line->called, login) < 0);
+	       (line->called && trial_login_compare(line->called, login) < 0) ||
+	       (line->at_home && trial_login_compare(line->at_home, login) < 0);
 }
 
 /* --- Taking --------------------------------------------------------------------------------------- */
@@ -216,13 +251,15 @@ static bool others_first(const struct trial_login *login)
 int login_choose(const struct trial_login *login, struct session_login *ret_found,
 		 const struct harness **ret_harness, struct fault *ret_fault)
 {
-	const struct plan_host *host = login->queue->host;
+	const struct plan_host *host = login->line->queue->host;
 	int r;
 
 	*ret_found = SESSION_LOGIN_INIT;
-	if (!host->harnesses)
-		return fault_void(ret_fault, CAUSE_session_unavailable,
-				  "harness: none could be read; the daemon's log says why");
+	if (!host->harnesses) {
+		r = fault_void(ret_fault, CAUSE_session_unavailable,
+			       "harness: none could be read; the daemon's log says why");
+		return r < 0 ? r : FAULT;
+	}
 	r = harness_set_find(host->harnesses, login->line->harness, ret_harness, ret_fault);
 	if (r == FAULT) {
 		ret_fault->code = ERROR_unavailable;
@@ -260,9 +297,9 @@ enum login_taking login_judge(struct trial_login *login, const struct harness *h
 	struct stat st = {0};
 	int r = login_key(folder_fd, name, key);
 
-	free(login->key);
-	login->key = r < 0 ? NULL : strdup(key);
-	if (r == 0 && !login->key)
+	free(login->lease->key);
+	login->lease->key = r < 0 ? NULL : strdup(key);
+	if (r == 0 && !login->lease->key)
 		r = -ENOMEM;
 	if (r < 0 || fstatat(folder_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
 		session_login_refuse(harness, found->login, strerror(r < 0 ? -r : errno),
@@ -304,8 +341,8 @@ static bool may_refresh(const struct trial_login *login, const struct harness_lo
 
 	if (how->concurrency != HARNESS_CONCURRENCY_auto)
 		return how->concurrency == HARNESS_CONCURRENCY_exclusive;
-	/* What no refresh changes is not refreshed. */
-	if (how->refreshes.count == 0 && !how->expiry)
+	/* A key of its vendor's. */
+	if (!known->refreshable)
 		return false;
 	if (!known->ends || login->wall_seconds < 0)
 		return true;
@@ -320,9 +357,8 @@ static enum login_taking lock(struct trial_login *login, const struct harness *h
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (others_first(login))
-		return LOGIN_WAITS;
-	r = login_lock_open(login->queue->logins.folders.locks, login->key, LOGIN_LOCK_use, &fd);
+	r = login_lock_open(login->line->queue->logins.folders.locks, login->lease->key,
+			    LOGIN_LOCK_use, &fd);
 	if (r == 0 && flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
 		r = -errno;
 	if (r == -EWOULDBLOCK)
@@ -331,7 +367,7 @@ static enum login_taking lock(struct trial_login *login, const struct harness *h
 		session_login_refuse(harness, found->login, strerror(-r), fault);
 		return LOGIN_DENIED;
 	}
-	login->use_fd = login->lease_fd = fd_steal(&fd);
+	login->lease->use_fd = login->lease->lease_fd = fd_steal(&fd);
 	return LOGIN_TAKEN;
 }
 
@@ -349,23 +385,23 @@ static enum login_taking take(struct trial_login *login, bool *ret_held)
 {
 	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
 	const struct harness *harness;
-	Queue *queue = login->queue;
-	struct fault *fault = &login->fault;
+	Queue *queue = login->line->queue;
+	struct fault *fault = &login->lease->fault;
 	int r = login_choose(login, &found, &harness, fault);
 
 	if (r == 0 && found.login->kind != HARNESS_LOGIN_env &&
 	    found.login->kind != HARNESS_LOGIN_none)
 		r = login_folders_open(&queue->logins.folders, queue->host, fault);
 	if (r == 0) {
-		login->kind = found.login->kind;
-		if (login->kind != HARNESS_LOGIN_home)
+		login->lease->kind = found.login->kind;
+		if (login->lease->kind != HARNESS_LOGIN_home)
 			login_drop_home(login);
 	}
 	if (r != 0) {
-		login->denied = r;
+		login->lease->denied = r;
 		return LOGIN_DENIED;
 	}
-	switch (login->kind) {
+	switch (login->lease->kind) {
 	case HARNESS_LOGIN_home:
 		return login_take_home(login, harness, &found, ret_held, fault);
 	case HARNESS_LOGIN_file:
@@ -379,27 +415,62 @@ static enum login_taking take(struct trial_login *login, bool *ret_held)
 /* Denied: the Trial starts, and is void with the reason. */
 static void settle(struct trial_login *login, enum login_taking taking)
 {
+	struct login_lease *lease = login->lease;
+
 	login->has = true;
-	if (taking == LOGIN_DENIED && login->denied == 0)
-		login->denied = login->fault.message ? FAULT : -ENOMEM;
+	if (taking == LOGIN_DENIED && lease->denied == 0)
+		lease->denied = lease->fault.message ? FAULT : -ENOMEM;
 	/* The next may be one that can have it beside this one. */
 	login_call(login->line);
+}
+
+static void wait(struct trial_login *login)
+{
+	struct login_line *line = login->line;
+	struct login_lease *lease = login->lease;
+
+	if (!lease || !lease->at_home.waiting) {
+		login_wait(login);
+		/* Nothing is held meanwhile, but for a home that is being looked at. */
+		if (lease && !lease->home)
+			lease_put(login);
+		return;
+	}
+	if (!line->at_home || trial_login_compare(login, line->at_home) < 0)
+		line->at_home = login;
+}
+
+static void set_held(struct login_line *line, bool held)
+{
+	if (held && !line->held)
+		line->held_at = now_microseconds();
+	line->held = held;
 }
 
 bool login_take(struct trial *trial)
 {
 	struct trial_login *login = trial->login;
+	bool held = false, has_home;
 	enum login_taking taking;
-	bool held = false;
 
 	if (!login || login->has)
 		return true;
-	taking = take(login, &held);
-	login->line->held = held;
+	has_home = login->lease && login->lease->at_home.has;
 	leave_line(login);
+	/* One that has the home already is what others wait for. */
+	if (!has_home && others_first(login)) {
+		wait(login);
+		login_call(login->line);
+		return false;
+	}
+	if (!login_lease_get(login)) {
+		wait(login);
+		return false;
+	}
+	taking = take(login, &held);
+	set_held(login->line, held);
 	if (taking == LOGIN_WAITS) {
-		if (!login->at_home.waiting)
-			login_wait(login);
+		wait(login);
 		return false;
 	}
 	settle(login, taking);
@@ -410,13 +481,18 @@ bool login_is_free(Queue *queue, const struct trial_login *login)
 {
 	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
 	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	const struct login_line *line;
 	const struct harness *harness;
 
 	(void)queue;
 	if (!login)
 		return true;
-	return login_choose(login, &found, &harness, &ignored) != 0 ||
-	       found.login->kind == HARNESS_LOGIN_env || found.login->kind == HARNESS_LOGIN_none;
+	line = login->line;
+	if (!RB_EMPTY(&line->waiting) || line->called || line->at_home)
+		return false;
+	if (login_choose(login, &found, &harness, &ignored) != 0)
+		return true;
+	return found.login->kind == HARNESS_LOGIN_env || found.login->kind == HARNESS_LOGIN_none;
 }
 
 void login_changed(Queue *queue, const char *harness)
@@ -432,9 +508,14 @@ void login_changed(Queue *queue, const char *harness)
 
 /* --- For people ----------------------------------------------------------------------------------- */
 
+static bool at_home(const struct trial_login *login)
+{
+	return login->lease && login->lease->at_home.waiting;
+}
+
 bool login_waiting(const struct trial *trial)
 {
-	return trial->login && (trial->login->waiting || trial->login->at_home.waiting);
+	return trial->login && (trial->login->waiting || at_home(trial->login));
 }
 
 size_t login_position(const struct trial *trial, size_t most)
@@ -445,10 +526,11 @@ size_t login_position(const struct trial *trial, size_t most)
 
 	if (!login)
 		return 0;
-	if (login->at_home.waiting)
-		return home_position(&login->at_home, most);
+	if (at_home(login))
+		return home_position(&login->lease->at_home, most);
 	if (!login->waiting)
 		return 0;
+	position = login->line->at_home != NULL;
 	RB_FOREACH(other, trial_logins, &login->line->waiting)
 	if (++position > most || other == login)
 		break;
@@ -462,14 +544,17 @@ const char *login_waits_for(const struct trial *trial, char *buffer, size_t size
 
 	if (!login)
 		return NULL;
-	if (login->at_home.waiting)
-		return home_waits_for(&login->at_home, buffer, size);
+	line = login->line;
+	/* What the first of them waits for all others wait for. */
+	if (login->waiting && line->at_home && at_home(line->at_home))
+		login = line->at_home;
+	if (at_home(login))
+		return home_waits_for(&login->lease->at_home, buffer, size);
 	if (!login->waiting)
 		return NULL;
-	line = login->line;
 	if (line->held)
 		snprintf(buffer, size,
-			 "its login, which is suspect: %s; see trialctl logins, or: "
+			 "its login, which is suspect: %.100s; see trialctl logins, or: "
 			 "trialctl login restore %s",
 			 line->known.reason ? line->known.reason : "", line->harness);
 	else if (line->checking)
@@ -477,6 +562,13 @@ const char *login_waits_for(const struct trial *trial, char *buffer, size_t size
 	else
 		snprintf(buffer, size, "its login: one of those that use it may refresh it");
 	return buffer;
+}
+
+uint64_t login_held_since(const struct trial *trial)
+{
+	const struct trial_login *login = trial->login;
+
+	return login && login->waiting && login->line->held ? login->line->held_at : 0;
 }
 
 void login_line_look(Queue *queue, const char *harness, struct login_line_status *ret_status)
@@ -493,7 +585,7 @@ void login_line_look(Queue *queue, const char *harness, struct login_line_status
 		if (!login || login->line != line)
 			continue;
 		ret_status->waiting += login_waiting(trial);
-		if (login->home && !ret_status->home.path)
-			home_look(login->home, &ret_status->home);
+		if (login->lease && login->lease->home && !ret_status->home.path)
+			home_look(login->lease->home, &ret_status->home);
 	}
 }

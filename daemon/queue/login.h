@@ -67,12 +67,16 @@ void login_running(struct trial *trial, const char *cgroup);
  * trial_end_recorded is called once it is done; false: nothing is.
  */
 bool login_finish(struct trial *trial, const struct outcome_record *record);
+/* That call is still to come. */
+bool login_is_finishing(const struct trial *trial);
 
 /* Its place among those that wait for the same login, 1 is next; 0: it does not wait. */
 size_t login_position(const struct trial *trial, size_t most);
 /* What it waits for, into buffer; NULL when it does not. */
 const char *login_waits_for(const struct trial *trial, char *buffer, size_t size);
 bool login_waiting(const struct trial *trial);
+/* Since when it waits for one that is suspect; 0: it does not. */
+uint64_t login_held_since(const struct trial *trial);
 /* Something about the login of this Harness was changed by hand: those who wait look again. */
 void login_changed(Queue *queue, const char *harness);
 /* How many of a Harness's Trials wait, and who has its home; for the logins verb. */

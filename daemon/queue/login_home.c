@@ -52,23 +52,23 @@ static int where_make(struct where *ret, const struct plan_host *host,
 
 static void on_called(struct home_waiter *waiter)
 {
-	struct trial_login *login = container_of(waiter, struct trial_login, at_home);
+	struct trial_login *login = container_of(waiter, struct login_lease, at_home)->login;
 
-	sched_add(login->queue, login->trial);
-	sched_kick(login->queue);
+	sched_add(login->line->queue, login->trial);
+	sched_kick(login->line->queue);
 }
 
 static void on_wiped(struct home_waiter *waiter, int result, struct fault *fault)
 {
-	login_wiped(container_of(waiter, struct trial_login, at_home), result, fault);
+	login_wiped(container_of(waiter, struct login_lease, at_home)->login, result, fault);
 }
 
 void login_drop_home(struct trial_login *login)
 {
-	Home *home = steal(&login->home);
+	Home *home = steal(&login->lease->home);
 
-	if (login->at_home.home)
-		home_release(&login->at_home);
+	if (login->lease->at_home.home)
+		home_release(&login->lease->at_home);
 	home_put(home);
 }
 
@@ -84,26 +84,26 @@ int login_home_folder(Queue *queue, const struct harness *harness, const struct 
 /* The home as it is now; another one than before is let go of. */
 static int find_home(struct trial_login *login, const struct where *where, struct fault *fault)
 {
-	struct logins_shared *shared = &login->queue->logins;
+	struct logins_shared *shared = &login->line->queue->logins;
 	Home *home = NULL;
 	int r = 0;
 
 	if (!shared->homes)
-		r = homes_new(&shared->homes, login->queue->loop, shared->folders.locks);
+		r = homes_new(&shared->homes, login->line->queue->loop, shared->folders.locks);
 	if (r == 0)
 		r = home_get(&home, shared->homes, &where->where, fault);
 	if (r != 0)
 		return r;
-	if (login->home && login->home != home)
+	if (login->lease->home && login->lease->home != home)
 		login_drop_home(login);
-	if (login->home) {
+	if (login->lease->home) {
 		home_put(home);
 		return 0;
 	}
-	login->home = home;
-	login->at_home = (struct home_waiter){
-		.id = login->id,
-		.priority = login->priority,
+	login->lease->home = home;
+	login->lease->at_home = (struct home_waiter){
+		.id = login->trial->id,
+		.priority = login->trial->priority,
 		.called = on_called,
 		.wiped = on_wiped,
 	};
@@ -116,24 +116,24 @@ enum login_taking login_take_home(struct trial_login *login, const struct harnes
 {
 	_cleanup_(where_done) struct where where = {0};
 	enum login_taking taking;
-	int r = where_make(&where, login->queue->host, harness, found->login);
+	int r = where_make(&where, login->line->queue->host, harness, found->login);
 
 	if (r == 0)
 		r = find_home(login, &where, ret_fault);
 	if (r != 0) {
 		login_drop_home(login);
-		login->denied = r;
+		login->lease->denied = r;
 		return LOGIN_DENIED;
 	}
-	if (!login->at_home.has && !home_take(login->home, &login->at_home))
+	if (!login->lease->at_home.has && !home_take(login->lease->home, &login->lease->at_home))
 		return LOGIN_WAITS;
-	taking = login_judge(login, harness, found, home_fd(login->home), where.where.login,
+	taking = login_judge(login, harness, found, home_fd(login->lease->home), where.where.login,
 			     ret_held, ret_fault);
 	/* Whoever mends it needs it. */
 	if (*ret_held || taking == LOGIN_DENIED)
 		login_drop_home(login);
 	else if (taking == LOGIN_TAKEN)
-		login->lease_fd = home_lock(&login->at_home);
+		login->lease->lease_fd = home_lock(&login->lease->at_home);
 	return taking;
 }
 
@@ -147,8 +147,8 @@ int login_wipe_home(struct trial_login *login, struct fault *ret_fault)
 	if (r == 0 && found.login->kind != HARNESS_LOGIN_home)
 		r = -EAGAIN;
 	if (r == 0)
-		r = where_make(&where, login->queue->host, harness, found.login);
-	return r == 0 ? home_wipe(&login->at_home, &where.where) : r;
+		r = where_make(&where, login->line->queue->host, harness, found.login);
+	return r == 0 ? home_wipe(&login->lease->at_home, &where.where) : r;
 }
 
 void login_take_again(struct trial *trial)
@@ -160,16 +160,17 @@ void login_take_again(struct trial *trial)
 	const struct harness *harness;
 	Queue *queue = trial->queue;
 
-	if (!login)
+	if (!login || !login_lease_get(login))
 		return;
-	login->has = login->given = true;
+	/* Whatever is found now: there may be a note of what it had. */
+	login->has = login->left = login->lease->given = true;
 	/* The locks of files are its keeper's; of a home it is good to know whose it is. */
 	if (login_choose(login, &found, &harness, &ignored) != 0)
 		return;
-	login->kind = found.login->kind;
-	if (login->kind == HARNESS_LOGIN_home &&
+	login->lease->kind = found.login->kind;
+	if (login->lease->kind == HARNESS_LOGIN_home &&
 	    login_folders_open(&queue->logins.folders, queue->host, &ignored) == 0 &&
 	    where_make(&where, queue->host, harness, found.login) == 0 &&
 	    find_home(login, &where, &ignored) == 0)
-		home_take_again(login->home, &login->at_home);
+		home_take_again(login->lease->home, &login->lease->at_home);
 }

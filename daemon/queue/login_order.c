@@ -13,6 +13,7 @@
 #include "keeper/login_file.h"
 #include "keeper/task.h"
 #include "launch/task.h"
+#include "plan/login_about.h"
 #include "queue/view.h"
 
 #define LOCKS_FOLDER ".thirdshift/trials/locks"
@@ -71,56 +72,23 @@ const char *login_copy_name(const struct harness_login *login)
 	return slash ? slash + 1 : login->file;
 }
 
-static const char *unit_word(const struct harness_login *login)
-{
-	static const char *const words[] = {
-		[HARNESS_EXPIRY_s] = "s",
-		[HARNESS_EXPIRY_ms] = "ms",
-		[HARNESS_EXPIRY_rfc3339] = "rfc3339",
-	};
-
-	return login->expiry ? words[login->expiry_unit] : NULL;
-}
-
 static struct keeper_login about_of(const struct harness *harness,
 				    const struct session_login *found,
 				    const struct login_trial *trial)
 {
 	const struct harness_login *login = found->login;
-	bool home = login->kind == HARNESS_LOGIN_home;
+	struct keeper_login about = login_about(harness, login,
+						login->kind == HARNESS_LOGIN_home
+							? login_copy_name(login)
+							: found->place.name);
 
-	return (struct keeper_login){
-		.has = {.version = true,
-			.harness = true,
-			.trial = trial->folder_fd >= 0,
-			.file = true,
-			.copy = true,
-			.in_place = true,
-			.home = true,
-			.require = login->require.count > 0,
-			.identity = login->identity.count > 0,
-			.refreshes = login->refreshes.count > 0,
-			.expiry = login->expiry != NULL,
-			.unit = login->expiry != NULL,
-			.refresh_ahead = login->refresh_ahead > 0,
-			.seconds = trial->seconds >= 0,
-			.lease = trial->lease > 0},
-		.version = LOGIN_VERSION,
-		.harness = harness->name,
-		.trial = trial->id,
-		.file = home ? login_copy_name(login) : found->place.name,
-		.copy = login_copy_name(login),
-		.in_place = login->kind == HARNESS_LOGIN_file,
-		.home = home,
-		.require = login->require,
-		.identity = login->identity,
-		.refreshes = login->refreshes,
-		.expiry = login->expiry,
-		.unit = unit_word(login),
-		.refresh_ahead = login->refresh_ahead,
-		.seconds = trial->seconds,
-		.lease = trial->lease,
-	};
+	about.has.trial = trial->folder_fd >= 0;
+	about.has.seconds = trial->seconds >= 0;
+	about.has.lease = trial->lease > 0;
+	about.trial = trial->id;
+	about.seconds = trial->seconds;
+	about.lease = trial->lease;
+	return about;
 }
 
 /* One that is not given stays -1. */

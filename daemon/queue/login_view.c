@@ -257,7 +257,7 @@ bool login_turn(const struct trial *trial, struct login_turn *ret)
 		return false;
 	*ret = (struct login_turn){
 		.harness = login->line->harness,
-		.kind = login->kind,
+		.kind = login->lease ? login->lease->kind : HARNESS_LOGIN_none,
 		.waits = login_waiting(trial),
 		.has = login->has,
 	};

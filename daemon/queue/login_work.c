@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/fault_point.h"
 #include "base/log.h"
 #include "launch/launch.h"
 #include "queue/look.h"
@@ -22,6 +23,7 @@ struct login_job {
 	Queue *queue;
 	struct login_line *line;   /* of a check; referenced */
 	struct trial_login *login; /* of the others; NULL: it was let go of meanwhile */
+	bool stale;		   /* what it was for was given up: it is only waited for */
 	struct login_order order;
 	char *keeper;
 	char *host_folder; /* of a prepare: for the note */
@@ -89,15 +91,20 @@ static void job_work(uv_work_t *work)
 		break;
 	case JOB_prepare:
 		job->result = login_note_write(&job->order, job->host_folder, job->id);
+		FAULT_POINT(login_noted);
 		if (job->result == 0)
 			job->result = run(job, "prepare");
+		FAULT_POINT(login_copied);
 		break;
 	default:
 		job->result = job->carry ? run(job, "finish") : 0;
+		if (job->carry)
+			FAULT_POINT(login_carried);
 		/* What could not be carried stays, with its note, for another try. */
 		job->clean = !job->carry || (job->result == 0 && !told(job, LOGIN_failed));
 		if (job->clean)
 			job->clean = login_remove_copy(job->trial_fd) == 0;
+		FAULT_POINT(login_removed);
 		break;
 	}
 }
@@ -127,6 +134,7 @@ static void on_checked(uv_work_t *work, int status)
 	known->valid = true;
 	known->state = job->result < 0 ? LOGIN_failed : state_of(job->told.state);
 	known->reason = reason ? strdup(reason) : NULL;
+	known->refreshable = job->result < 0 || !job->told.has.refreshable || job->told.refreshable;
 	known->ends = job->result == 0 && job->told.has.ends_at;
 	known->ends_at = known->ends ? job->told.ends_at : 0;
 	/* A mark that a new sign-in has made untrue goes with the next copy (carry_prepare). */
@@ -160,13 +168,17 @@ int login_check(struct login_line *line, const struct harness *harness,
 
 /* --- Copies --------------------------------------------------------------------------------------- */
 
+static void begin_copy(struct trial_login *login);
+
 static void copy_over(struct trial_login *login, enum login_copy copy, int error)
 {
+	struct login_lease *lease = login->lease;
 	struct trial *trial = login->trial;
 
-	login->copy = copy;
-	login->copy_error = error;
+	lease->copy = copy;
+	lease->copy_error = error;
 	if (login->ends) {
+		login_drop_copy(login);
 		login->ends = false;
 		trial_end_recorded(trial);
 		return;
@@ -174,30 +186,61 @@ static void copy_over(struct trial_login *login, enum login_copy copy, int error
 	/* It is planned anew. */
 	if (trial->work)
 		trial->work->planned = false;
-	if (login->awaited) {
-		login->awaited = false;
+	if (lease->awaited) {
+		lease->awaited = false;
 		trial_read_again(trial);
 	}
+}
+
+/* A job of an earlier attempt is through with the Trial's folder. */
+static void stale_over(struct trial_login *login)
+{
+	struct login_lease *lease = login->lease;
+
+	login->stale = NULL;
+	if (login->ends) {
+		login->ends = false;
+		trial_end_recorded(login->trial);
+	} else if (lease && lease->copy_waits) {
+		lease->copy_waits = false;
+		begin_copy(login);
+	}
+}
+
+void login_forget_stale(struct trial_login *login)
+{
+	if (login->stale)
+		login->stale->login = NULL;
+	login->stale = NULL;
+}
+
+static void make_stale(struct trial_login *login, struct login_job *job)
+{
+	login_forget_stale(login);
+	job->stale = true;
+	job->login = login;
+	login->stale = job;
 }
 
 /* The file itself is bound in the place of one; else its folder. */
 static int open_bind(struct trial_login *login, int copy_fd)
 {
-	const char *name = login->kind == HARNESS_LOGIN_file ? NULL : ".";
+	const char *name = login->lease->kind == HARNESS_LOGIN_file ? NULL : ".";
 	struct keeper_login about;
 	struct decode_error error;
 	struct message *message;
 	int r;
 
-	r = message_parse(&message, login->order->about.data, login->order->about.size);
+	r = message_parse(&message, login->lease->order->about.data,
+			  login->lease->order->about.size);
 	if (r < 0)
 		return r;
 	r = message_decode(message, message_root(message), &keeper_login_type, UNKNOWN_KEYS_REFUSED,
 			   &about, &error);
 	if (r == 0) {
-		login->bind_fd = openat(copy_fd, name ? name : about.copy,
-					O_PATH | O_NOFOLLOW | O_CLOEXEC);
-		r = login->bind_fd < 0 ? -errno : 0;
+		login->lease->bind_fd = openat(copy_fd, name ? name : about.copy,
+					       O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		r = login->lease->bind_fd < 0 ? -errno : 0;
 	}
 	message_free(message);
 	return r;
@@ -205,12 +248,28 @@ static int open_bind(struct trial_login *login, int copy_fd)
 
 static int keep_order(struct trial_login *login, struct login_order *order)
 {
-	login->order = malloc(sizeof(*login->order));
-	if (!login->order)
+	login->lease->order = malloc(sizeof(*login->lease->order));
+	if (!login->lease->order)
 		return -ENOMEM;
-	*login->order = *order;
+	*login->lease->order = *order;
 	*order = LOGIN_ORDER_INIT;
 	return 0;
+}
+
+/* Used up for now, by others too; it is tried again after a while. */
+static bool passes(int error)
+{
+	switch (error) {
+	case -EAGAIN:
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOSPC:
+	case -EDQUOT:
+		return true;
+	default:
+		return false;
+	}
 }
 
 static void on_prepared(uv_work_t *work, int status)
@@ -219,27 +278,37 @@ static void on_prepared(uv_work_t *work, int status)
 	struct trial_login *login = job->login;
 	int r = status < 0 ? status : job->result;
 
-	if (!login) {
+	if (!login || job->stale) {
 		/* Let go of meanwhile: nothing of it was given to a Trial. */
 		login_remove_copy(job->trial_fd);
 		login_note_remove(job->order.descriptors[LOGIN_FD_STATE], job->id);
+		if (login)
+			stale_over(login);
 		job_free(job);
 		return;
 	}
-	login->job = NULL;
+	login->lease->job = NULL;
+	if (passes(r)) {
+		sched_pause(job->queue, "something this user has used up to come back");
+		r = -EAGAIN;
+	} else if (r < 0) {
+		r = fault_void(&login->lease->fault, CAUSE_session_unavailable,
+			       "%s: its login cannot be copied: %s", login->line->harness,
+			       strerror(-r));
+	}
 	if (r == 0)
 		r = keep_order(login, &job->order);
 	if (r == 0 && !told(job, LOGIN_good)) {
 		/* Since it was judged it has become suspect, or was changed: it is judged again. */
 		login->line->known.valid = false;
 		r = told(job, LOGIN_failed)
-			    ? fault_void(&login->fault, CAUSE_session_unavailable,
+			    ? fault_void(&login->lease->fault, CAUSE_session_unavailable,
 					 "%s: its login cannot be copied: %s", login->line->harness,
 					 job->told.reason ? job->told.reason : "not known why")
 			    : -EAGAIN;
 	}
 	if (r == 0)
-		r = open_bind(login, login->order->descriptors[LOGIN_FD_COPY]);
+		r = open_bind(login, login->lease->order->descriptors[LOGIN_FD_COPY]);
 	job_free(job);
 	copy_over(login, r == 0 ? COPY_made : COPY_failed, r);
 }
@@ -261,29 +330,30 @@ static int order_copy(struct login_job *job, struct trial_login *login, struct f
 {
 	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
 	struct login_trial trial = {
-		.id = login->id,
+		.id = login->trial->id,
 		.seconds = login->wall_seconds,
 		.copy_fd = -1,
-		.lease = login->use_fd >= 0 ? LAUNCH_LEASE : 0,
+		.lease = login->lease->use_fd >= 0 ? LAUNCH_LEASE : 0,
 	};
 	_cleanup_close_ int copy = -1;
 	const struct harness *harness;
-	bool home = login->kind == HARNESS_LOGIN_home;
+	bool home = login->lease->kind == HARNESS_LOGIN_home;
 	char *slash;
 	int r = login_choose(login, &found, &harness, fault);
 
-	if (r == 0 && found.login->kind != login->kind)
+	if (r == 0 && found.login->kind != login->lease->kind)
 		r = -EAGAIN;
 	if (r == 0)
-		r = launch_folder(login->queue->trials_fd, login->id, true, &job->trial_fd);
+		r = launch_folder(login->line->queue->trials_fd, login->trial->id, true,
+				  &job->trial_fd);
 	if (r == 0 && !home)
 		r = make_folder(job->trial_fd, &copy);
 	trial.folder_fd = job->trial_fd;
 	trial.copy_fd = copy;
 	if (r == 0)
-		r = login_order_make(&job->order, &login->queue->logins.folders, harness, &found,
-				     home ? home_fd(login->home) : -1, &trial);
-	if (r == 0 && strcmp(job->order.key, login->key) != 0)
+		r = login_order_make(&job->order, &login->line->queue->logins.folders, harness,
+				     &found, home ? home_fd(login->lease->home) : -1, &trial);
+	if (r == 0 && strcmp(job->order.key, login->lease->key) != 0)
 		r = -EAGAIN;
 	if (r != 0)
 		return r;
@@ -295,16 +365,23 @@ static int order_copy(struct login_job *job, struct trial_login *login, struct f
 
 static void begin_copy(struct trial_login *login)
 {
-	struct login_job *job = job_new(login->queue, JOB_prepare);
-	int r = job ? order_copy(job, login, &login->fault) : -ENOMEM;
+	struct login_lease *lease = login->lease;
+	struct login_job *job;
+	int r;
 
+	if (login->stale) {
+		lease->copy_waits = true;
+		return;
+	}
+	job = job_new(login->line->queue, JOB_prepare);
+	r = job ? order_copy(job, login, &lease->fault) : -ENOMEM;
 	if (r == 0) {
-		job->id = login->id;
+		job->id = login->trial->id;
 		job->login = login;
-		r = uv_queue_work(login->queue->loop, &job->work, job_work, on_prepared);
+		r = uv_queue_work(job->queue->loop, &job->work, job_work, on_prepared);
 	}
 	if (r == 0) {
-		login->job = job;
+		lease->job = job;
 		return;
 	}
 	if (job)
@@ -317,15 +394,15 @@ void login_prepare(struct trial *trial)
 	struct trial_login *login = trial->login;
 	int r;
 
-	if (!login || login->denied || login->copy != COPY_none ||
-	    login->kind == HARNESS_LOGIN_env || login->kind == HARNESS_LOGIN_none)
+	if (!login || !login->lease || login->lease->denied || login->lease->copy != COPY_none ||
+	    login->lease->kind == HARNESS_LOGIN_env || login->lease->kind == HARNESS_LOGIN_none)
 		return;
-	login->copy = COPY_making;
-	if (login->kind != HARNESS_LOGIN_home) {
+	login->lease->copy = COPY_making;
+	if (login->lease->kind != HARNESS_LOGIN_home) {
 		begin_copy(login);
 		return;
 	}
-	r = login_wipe_home(login, &login->fault);
+	r = login_wipe_home(login, &login->lease->fault);
 	if (r != 0)
 		copy_over(login, COPY_failed, r);
 }
@@ -333,8 +410,8 @@ void login_prepare(struct trial *trial)
 void login_wiped(struct trial_login *login, int result, struct fault *fault)
 {
 	if (result == FAULT)
-		fault_move(&login->fault, fault);
-	if (result == 0 && !login->ends)
+		fault_move(&login->lease->fault, fault);
+	if (result == 0 && !login->ends && login->trial->work->outcome < 0)
 		begin_copy(login);
 	else
 		copy_over(login, COPY_failed, result == -ESTALE ? -EAGAIN : result);
@@ -349,18 +426,22 @@ int login_bind(struct trial *trial, const struct session_login *found, int *ret_
 	*ret_fd = -1;
 	if (!login)
 		return 0;
-	r = login->denied ? login->denied : login->copy == COPY_failed ? login->copy_error : 0;
+	if (!login->lease)
+		return -EAGAIN;
+	r = login->lease->denied		? login->lease->denied
+	    : login->lease->copy == COPY_failed ? login->lease->copy_error
+						: 0;
 	if (r == FAULT)
-		fault_move(ret_fault, &login->fault);
+		fault_move(ret_fault, &login->lease->fault);
 	if (r != 0)
 		return r;
-	if (found && found->login->kind != login->kind)
+	if (found && found->login->kind != login->lease->kind)
 		return -EAGAIN;
-	if (login->kind == HARNESS_LOGIN_env || login->kind == HARNESS_LOGIN_none)
+	if (login->lease->kind == HARNESS_LOGIN_env || login->lease->kind == HARNESS_LOGIN_none)
 		return 0;
-	if (login->copy != COPY_made)
+	if (login->lease->copy != COPY_made)
 		return -EINPROGRESS;
-	*ret_fd = login->bind_fd;
+	*ret_fd = login->lease->bind_fd;
 	return 0;
 }
 
@@ -368,21 +449,22 @@ void login_order(struct trial *trial, struct launch_order *order)
 {
 	struct trial_login *login = trial->login;
 
-	if (!login || login->copy != COPY_made)
+	if (!login || !login->lease || login->lease->copy != COPY_made)
 		return;
-	login->given = true;
+	login->lease->given = true;
 	order->plan.has.logins = true;
 	order->plan.logins = 1;
-	order->logins = login->order->descriptors;
-	order->lease = login->lease_fd >= 0 ? &login->lease_fd : NULL;
+	order->logins = login->lease->order->descriptors;
+	order->lease = login->lease->lease_fd >= 0 ? &login->lease->lease_fd : NULL;
 }
 
 void login_await(struct trial *trial)
 {
-	if (!trial->login || trial->login->denied)
+	struct login_lease *lease = trial->login ? trial->login->lease : NULL;
+
+	if (!lease || lease->denied)
 		return;
-	trial->login->awaited = trial->login->copy == COPY_none ||
-				trial->login->copy == COPY_making;
+	lease->awaited = lease->copy == COPY_none || lease->copy == COPY_making;
 	login_prepare(trial);
 }
 
@@ -390,10 +472,10 @@ void login_running(struct trial *trial, const char *cgroup)
 {
 	struct trial_login *login = trial->login;
 
-	if (!login)
+	if (!login || !login->lease)
 		return;
-	if (login->kind == HARNESS_LOGIN_home && cgroup)
-		home_note_group(&login->at_home, cgroup);
+	if (login->lease->kind == HARNESS_LOGIN_home && cgroup)
+		home_note_group(&login->lease->at_home, cgroup);
 }
 
 /* --- The end -------------------------------------------------------------------------------------- */
@@ -429,8 +511,11 @@ static void on_finished(uv_work_t *work, int status)
 			  job->result < 0    ? strerror(-job->result)
 			  : job->told.reason ? job->told.reason
 					     : job->told.state);
-	if (login) {
-		login->job = NULL;
+	if (login && job->stale) {
+		login->left = !job->clean;
+		stale_over(login);
+	} else if (login) {
+		login->lease->job = NULL;
 		if (job->carry && job->result == 0)
 			tell(login->trial, job);
 		login->ends = false;
@@ -439,8 +524,8 @@ static void on_finished(uv_work_t *work, int status)
 	job_free(job);
 }
 
-/* 1: it is under way; 0: there is nothing to do. */
-static int begin_finish(Queue *queue, uint64_t id, struct trial_login *login, bool carry)
+/* NULL: there is nothing to do. */
+static struct login_job *begin_finish(Queue *queue, uint64_t id, bool carry)
 {
 	struct login_job *job = job_new(queue, JOB_finish);
 	int r = job ? launch_folder(queue->trials_fd, id, false, &job->trial_fd) : -ENOMEM;
@@ -451,17 +536,11 @@ static int begin_finish(Queue *queue, uint64_t id, struct trial_login *login, bo
 	if (r >= 0) {
 		job->carry = carry && r == 1;
 		job->id = id;
-		job->login = login;
 		r = uv_queue_work(queue->loop, &job->work, job_work, on_finished);
 	}
-	if (r < 0) {
-		if (job)
-			job_free(job);
-		return 0;
-	}
-	if (login)
-		login->job = job;
-	return 1;
+	if (r < 0 && job)
+		job_free(job);
+	return r < 0 ? NULL : job;
 }
 
 static bool kept_by_keeper(const struct outcome_record *record, const char *harness)
@@ -475,53 +554,94 @@ static bool kept_by_keeper(const struct outcome_record *record, const char *harn
 	return false;
 }
 
-bool login_finish(struct trial *trial, const struct outcome_record *record)
+static bool folders_there(Queue *queue)
 {
 	_cleanup_fault_ struct fault ignored = FAULT_INIT;
-	struct trial_login *login = trial->login;
-	Queue *queue = trial->queue;
 
-	if (!login || login->kind == HARNESS_LOGIN_env || login->kind == HARNESS_LOGIN_none)
+	return login_folders_open(&queue->logins.folders, queue->host, &ignored) == 0;
+}
+
+static bool is_kept(const struct login_lease *lease)
+{
+	return lease->kind != HARNESS_LOGIN_env && lease->kind != HARNESS_LOGIN_none;
+}
+
+bool login_finish(struct trial *trial, const struct outcome_record *record)
+{
+	struct trial_login *login = trial->login;
+	struct login_lease *lease = login ? login->lease : NULL;
+	bool used;
+
+	if (!login)
 		return false;
-	/* A copy that is being made is waited for: what it leaves is to go too. */
-	if (login->copy == COPY_making) {
+	/* What is under way is waited for: what it leaves is to go too. */
+	if (login->stale || (lease && lease->copy == COPY_making)) {
 		login->ends = true;
 		return true;
 	}
-	if (login->copy != COPY_made && !login->given && !login->left)
+	used = login->left || (lease && lease->given && is_kept(lease));
+	if ((!used && !(lease && lease->copy == COPY_made)) || !login_lease_get(login) ||
+	    !folders_there(trial->queue))
 		return false;
-	if (login_folders_open(&queue->logins.folders, queue->host, &ignored) != 0)
-		return false;
-	login->ends = begin_finish(queue, trial->id, login,
-				   !kept_by_keeper(record, login->line->harness)) == 1;
+	lease = login->lease;
+	lease->job = begin_finish(trial->queue, trial->id,
+				  used && !kept_by_keeper(record, login->line->harness));
+	login->ends = lease->job != NULL;
+	if (lease->job)
+		lease->job->login = login;
 	/* Whatever it had is dealt with. */
-	login->copy = COPY_none;
-	login->given = login->left = false;
+	lease->copy = COPY_none;
+	lease->given = login->left = false;
 	return login->ends;
+}
+
+bool login_is_finishing(const struct trial *trial)
+{
+	return trial->login && trial->login->ends;
+}
+
+void login_clean(struct trial_login *login)
+{
+	struct trial *trial = login->trial;
+	struct login_lease *lease = login->lease;
+	struct login_job *job;
+
+	if (login->stale || (!login->left && !(lease && is_kept(lease))) ||
+	    !folders_there(trial->queue))
+		return;
+	/* Nothing of it has run; if that is wrong, nothing is lost either. */
+	job = begin_finish(trial->queue, trial->id, true);
+	login->left = !job;
+	if (job)
+		make_stale(login, job);
+	if (lease) {
+		lease->copy = COPY_none;
+		lease->given = false;
+	}
 }
 
 void login_drop_copy(struct trial_login *login)
 {
+	struct login_lease *lease = login->lease;
 	_cleanup_close_ int trial_fd = -1;
-	Queue *queue = login->queue;
+	Queue *queue = login->line->queue;
 
-	if (login->job)
-		login->job->login = NULL;
-	login->job = NULL;
+	if (lease->job)
+		make_stale(login, steal(&lease->job));
 	/* Of one that was never started, or not yet: nothing was done with it. */
-	login->left = login->left || login->given;
-	if ((login->copy == COPY_made || login->copy == COPY_failed) && !login->left &&
-	    launch_folder(queue->trials_fd, login->id, false, &trial_fd) == 0 &&
+	login->left = login->left || (lease->given && is_kept(lease));
+	if ((lease->copy == COPY_made || lease->copy == COPY_failed) && !login->left &&
+	    launch_folder(queue->trials_fd, login->trial->id, false, &trial_fd) == 0 &&
 	    login_remove_copy(trial_fd) == 0)
-		login_note_remove(queue->logins.folders.state, login->id);
-	if (login->order)
-		login_order_done(login->order);
-	free(steal(&login->order));
-	login->bind_fd = fd_close(login->bind_fd);
-	login->lease_fd = -1;
-	login->copy = COPY_none;
-	login->copy_error = 0;
-	login->awaited = login->given = login->ends = false;
+		login_note_remove(queue->logins.folders.state, login->trial->id);
+	if (lease->order)
+		login_order_done(lease->order);
+	free(steal(&lease->order));
+	lease->bind_fd = fd_close(lease->bind_fd);
+	lease->lease_fd = -1;
+	lease->copy = COPY_none;
+	lease->copy_waits = lease->awaited = lease->given = false;
+	lease->copy_error = 0;
 }
 
 void logins_load(Queue *queue)
@@ -545,14 +665,16 @@ void logins_load(Queue *queue)
 
 		struct trial *trial = queue_find(queue, ids[i]);
 
-		/* One that is not over is finished at its end. */
+		/* One that runs is finished at its end; of one that waits nothing is to stay. */
 		if (trial && trial->login)
 			trial->login->left = true;
+		if (trial && trial->login && trial->state == STATE_queued)
+			login_clean(trial->login);
 		if (trial || launch_folder(queue->trials_fd, ids[i], false, &folder) == -EMFILE)
 			continue;
 		if (folder < 0)
 			login_note_remove(queue->logins.folders.state, ids[i]);
 		else if (launch_folder_held(folder) != 1)
-			begin_finish(queue, ids[i], NULL, true);
+			begin_finish(queue, ids[i], true);
 	}
 }

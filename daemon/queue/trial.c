@@ -55,7 +55,6 @@ struct transition {
 
 static void trial_claimed(struct trial *trial, const struct ledger_row *row);
 static void trial_over(struct trial *trial);
-static void trial_end(struct trial *trial);
 static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by,
 			   const char *message);
 static void trial_requeue(struct trial *trial);
@@ -104,7 +103,7 @@ static void on_change_retry(uv_timer_t *timer)
 {
 	struct trial_work *work = timer->data;
 
-	trial_end(work->trial);
+	trial_end_recorded(work->trial);
 }
 
 static void transition_failed(struct transition *transition)
@@ -328,12 +327,7 @@ static void on_ended(void *context, const struct outcome_record *record)
 		work->record = buffer;
 	}
 	if (!login_finish(trial, record))
-		trial_end(trial);
-}
-
-void trial_end_recorded(struct trial *trial)
-{
-	trial_end(trial);
+		trial_end_recorded(trial);
 }
 
 void trial_add_login(struct trial *trial, const struct login_outcome *outcome)
@@ -391,7 +385,7 @@ static const struct launch_watch trial_launch_watch = {
 };
 
 /* Puts everything known into the ledger; also the retry, when the last try failed. */
-static void trial_end(struct trial *trial)
+void trial_end_recorded(struct trial *trial)
 {
 	struct trial_work *work = trial->work;
 	struct ledger_change change = LEDGER_CHANGE(STATE_ended);
@@ -512,8 +506,8 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 	char unit[TRIAL_UNIT_BYTES];
 	int r;
 
-	if (trial->state != STATE_starting)
-		return; /* ended meanwhile */
+	if (trial->state != STATE_starting || trial->work->outcome >= 0)
+		return; /* ended meanwhile, or about to */
 	if (trial->queue->stopping) {
 		trial_requeue(trial);
 		return;
@@ -544,7 +538,8 @@ void trial_go_on(struct trial *trial, const struct ledger_row *row)
 
 void trial_give_up(struct trial *trial, int error)
 {
-	if (trial->state == STATE_starting && trial->work && !trial->work->launch)
+	if (trial->state == STATE_starting && trial->work && !trial->work->launch &&
+	    trial->work->outcome < 0)
 		on_not_started(trial, error);
 }
 
@@ -593,7 +588,7 @@ void trial_leave(struct trial *trial)
 {
 	Queue *queue = trial->queue;
 
-	if (!trial->work || trial->changes)
+	if (!trial->work || trial->changes || login_is_finishing(trial))
 		return; /* its change is answered first, which comes back here */
 	if (trial->work->launch) {
 		if (launch_leave(trial->work->launch)) {

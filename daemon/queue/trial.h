@@ -118,8 +118,6 @@ struct queue_hold {
 
 /* Whether anything does. *ret_hold (may be NULL) points into the queue until it changes. */
 bool queue_hold(const Queue *queue, struct queue_hold *ret_hold);
-/* Whether this Trial is held by it: it waits. */
-bool queue_held(const Queue *queue, const struct trial *trial, struct queue_hold *ret_hold);
 
 /*
  * Nothing is started, also by the next trialsd, until it is taken back (hold NULL). done is told
@@ -140,8 +138,11 @@ size_t queue_waiting(const Queue *queue);
 size_t queue_slots_used(const Queue *queue);
 /* Place in the queue, 1 is next; 0: not queued. Walks the queue up to `most` places. */
 size_t queue_position(Queue *queue, const struct trial *trial, size_t most);
-/* What it waits for, or NULL; in buffer, or a constant. */
 #define QUEUE_REASON_BYTES 256
+/* Whether this Trial is held, by that or by its login, which is suspect; a reason may be in buffer. */
+bool queue_held(const Queue *queue, const struct trial *trial, char buffer[QUEUE_REASON_BYTES],
+		struct queue_hold *ret_hold);
+/* What it waits for, or NULL; in buffer, or a constant. */
 const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 			    char buffer[QUEUE_REASON_BYTES]);
 /* Whether too little is free for any launch; then reason says so, as a refusal does. */

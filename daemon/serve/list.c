@@ -176,8 +176,11 @@ void handle_list(struct request *request, const void *arguments)
 	request->with_sizes = list->sizes;
 	request->only = filter.state;
 	if (filter.state == STATE_held || filter.state == STATE_queued) {
-		/* The ledger has one word for both; all that wait are the one or the other. */
-		if ((filter.state == STATE_held) !=
+		/*
+		 * The ledger has one word for both. Where the queue is held all that wait are held; else
+		 * some may be, by their logins.
+		 */
+		if (filter.state == STATE_queued &&
 		    queue_hold(request->session->server->options.queue, NULL)) {
 			list_answer(request, NULL, 0, 0, NULL);
 			return;

@@ -45,6 +45,8 @@ static void add_turn(struct answer *answer, Queue *queue, struct trial *trial, b
 {
 	size_t *count = waits ? &answer->waiter_count : &answer->user_count;
 	struct status_trial *view = waits ? &answer->waiters[*count] : &answer->users[*count];
+	char reason[QUEUE_REASON_BYTES];
+	struct queue_hold hold;
 
 	answer->waiting += waits;
 	if (*count >= TURNS_MOST)
@@ -52,7 +54,7 @@ static void add_turn(struct answer *answer, Queue *queue, struct trial *trial, b
 	*view = (struct status_trial){
 		.has = {.id = true, .state = true},
 		.id = trial->id,
-		.state = queue_held(queue, trial, NULL) ? STATE_held : trial->state,
+		.state = queue_held(queue, trial, reason, &hold) ? STATE_held : trial->state,
 	};
 	if (waits)
 		view->waits_for = queue_waits_for(queue, trial, answer->reasons[*count]);

@@ -166,7 +166,7 @@ void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REA
 
 	if (!trial)
 		return;
-	if (queue_held(queue, trial, &hold)) {
+	if (queue_held(queue, trial, reason, &hold)) {
 		view->state = STATE_held;
 		view_add_hold(view, &hold);
 	}

@@ -36,10 +36,12 @@ static size_t status_trials(Queue *queue, struct status_trial *trials,
 
 	for (trial = queue_first(queue); trial && count < most; trial = queue_next(trial)) {
 		struct status_trial *view = &trials[count];
+		char *reason = reasons[count++];
+		struct queue_hold hold;
 
 		view->id = trial->id;
-		view->state = queue_held(queue, trial, NULL) ? STATE_held : trial->state;
-		view->waits_for = queue_waits_for(queue, trial, reasons[count++]);
+		view->state = queue_held(queue, trial, reason, &hold) ? STATE_held : trial->state;
+		view->waits_for = queue_waits_for(queue, trial, reason);
 		view->has.id = view->has.state = true;
 		view->has.waits_for = view->waits_for != NULL;
 	}

@@ -47,7 +47,7 @@ class Person:
 
     def __init__(self, name, hosts, credentials=None, path=()):
         program = release(name)
-        self.name, self.options, self.moved = name, [], None
+        self.name = name
         tools = [release(one) for one in path]
         if not shutil.which("openssl"):
             raise Skip("openssl is not installed")
@@ -77,26 +77,9 @@ class Person:
     def path(self, *parts):
         return os.path.join(self.home, *parts)
 
-    def bind_logins(self, *pairs):
-        """From now on sessions have no login of trialsd's. Instead these paths of the home, moved
-        elsewhere, are bound writable: (path of the home, path inside)."""
-        self.daemon.finish()
-        self.daemon.process = None
-        with open(os.path.join(BUILD, "harness.d", self.name + ".harness")) as file:
-            sections = re.split(r"(?m)^(?=\[)", file.read())
-        kept = [section for section in sections if not section.startswith("[Login")]
-        write(self.path(".config/trialsd/harness.d", self.name + ".harness"),
-              "".join(kept) + "[Login none]\n")
-        self.moved = os.path.join(self.folder, "moved")
-        for path, inside in pairs:
-            copy = os.path.join(self.moved, path)
-            os.makedirs(os.path.dirname(copy), exist_ok=True)
-            os.rename(self.path(path), copy)
-            self.options += ["--bind", "%s:%s:rw" % (copy, self.path(inside))]
-
     def login(self, path):
         """The login as it is on the host now."""
-        with open(os.path.join(self.moved or self.home, path)) as file:
+        with open(self.path(path)) as file:
             return json.load(file)
 
     def __enter__(self):
@@ -123,7 +106,7 @@ class Person:
             "launch", "--harness", self.name, "--repository", self.repository, "--network", "host",
             "--bind", self.ca, "--wall", "%dmin" % (PATIENCE // 60), *arguments,
             "--prompt", "Read the question, and write the word it holds to the file answer.",
-            "--wait", "--json", *self.options, *options, timeout=PATIENCE + 60)
+            "--wait", "--json", *options, timeout=PATIENCE + 60)
         self.told = done.stderr.decode(errors="replace")
         with self.daemon.client() as client:
             trials = client.call("list")["trials"]
@@ -219,18 +202,11 @@ def is_void_without_a_login(person, *options):
     equal((person.vendor.requests, person.vendor.refused), ([], []), "what a vendor was asked")
 
 
-def refreshes_its_login(person, tokens, path, inside, renewed, *options):
+def refreshes_its_login(person, tokens, path, renewed, *options):
     """path, a login of the home that has expired, is renewed there; renewed(login) gives its access
-    and refresh token. A second session needs no renewal. inside: what to bind where, (path of the
-    home, path inside), to see as much of the CLI itself where trialsd does not use such logins."""
-    trial = person.session(*options, ends=("delivered", "void"))
-    bound = trial["outcome"] == "void" and "is not used for Trials" in trial["message"]
-    if bound:
-        person.bind_logins(inside)
-        trial = person.session(*options)
-    elif trial["outcome"] == "void":
-        raise AssertionError("void: " + trial["message"])
-    person.judge(trial)
+    and refresh token. A second session needs no renewal."""
+    trial = person.answered(*options)
+    equal([(one["harness"], one["state"]) for one in trial["logins"]], [(person.name, "good")], "logins")
     for _ in range(2):
         equal((tokens.number, tokens.reused), (1, 0), "renewals, and refresh tokens used again")
         access, refresh = renewed(person.login(path))
@@ -238,8 +214,6 @@ def refreshes_its_login(person, tokens, path, inside, renewed, *options):
         person.used(access)
         person.answered(*options)
     person.kept_to_its_file()
-    if bound:
-        raise Skip("login: trialsd does not use this kind yet (the CLI renewed it where it was bound)")
 
 
 def goes_on_with_its_session(person, *options):

@@ -477,10 +477,22 @@ bool login_finish(struct trial *trial, const struct outcome_record *record)
 	return false;
 }
 
+bool login_is_finishing(const struct trial *trial)
+{
+	(void)trial;
+	return false;
+}
+
 bool login_waiting(const struct trial *trial)
 {
 	(void)trial;
 	return false;
+}
+
+uint64_t login_held_since(const struct trial *trial)
+{
+	(void)trial;
+	return 0;
 }
 
 size_t login_position(const struct trial *trial, size_t most)

@@ -478,6 +478,32 @@ START_TEST(refreshes)
 }
 END_TEST
 
+static bool refreshable(const char *login)
+{
+	struct blob bytes = blob(login);
+	bool found;
+
+	ck_assert_int_eq(gate_refreshable(&rules, &bytes, &found), 0);
+	return found;
+}
+
+START_TEST(what_can_be_refreshed)
+{
+	load("codex", HARNESS_LOGIN_folder);
+	ck_assert(refreshable(codex("a", "u", NOW, "r")));
+	ck_assert(!refreshable("{\"OPENAI_API_KEY\": \"SECRET\", \"tokens\": null, "
+			       "\"last_refresh\": null}"));
+	ck_assert(refreshable("no JSON"));
+	ck_assert(refreshable(NULL));
+	load("opencode", HARNESS_LOGIN_file);
+	ck_assert(!refreshable("{\"a\": {\"type\": \"api\", \"key\": \"SECRET\"}}"));
+	ck_assert(refreshable("{\"a\": {\"type\": \"api\", \"key\": \"SECRET\"}, "
+			      "\"b\": {\"type\": \"oauth\", \"refresh\": \"r\"}}"));
+	load("muse", HARNESS_LOGIN_file);
+	ck_assert(refreshable("{\"key\": \"SECRET\"}"));
+}
+END_TEST
+
 static uint64_t ends_at(const char *time)
 {
 	const char *login = grok("u", time);
@@ -522,6 +548,7 @@ static Suite *gate_suite(void)
 	tcase_add_test(test_case, both_changed_without_times);
 	tcase_add_test(test_case, bounds);
 	tcase_add_test(test_case, refreshes);
+	tcase_add_test(test_case, what_can_be_refreshed);
 	tcase_add_test(test_case, times);
 	suite_add_tcase(suite, test_case);
 	return suite;

@@ -306,8 +306,7 @@ static struct kept trial_kept[] = {
 	.task_limit_hits = 2, .limits = LIST(trial_limits), .logs = LIST(trial_logs),              \
 	.commit = "9fceb02d0ae598e95dc970b74767f19372d61af8",                                      \
 	.git_changes = LIST(trial_git_changes), .logins = LIST(trial_logins),                      \
-	.toolchains = LIST(trial_toolchains),                                                      \
-	.kept = LIST(trial_kept),                                                                  \
+	.toolchains = LIST(trial_toolchains), .kept = LIST(trial_kept),                            \
 	.boundary = {.has = {true, true, true, true, true, true, true, true, true, true, true},    \
 		     .pid = 1,                                                                     \
 		     .own_user = true,                                                             \

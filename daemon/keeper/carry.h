@@ -109,4 +109,7 @@ struct carry_watch {
 /* And looks at once: something may have changed before. */
 int carry_watch_start(struct carry_watch *watch, struct carry *carry, struct loop *loop,
 		      void (*changed)(struct carry_watch *watch));
+/* Calls nothing any more. */
 void carry_watch_stop(struct carry_watch *watch);
+/* And frees: the kernel takes some ten milliseconds for it, in which nobody should have to wait. */
+void carry_watch_done(struct carry_watch *watch);

@@ -156,6 +156,11 @@ void carry_watch_stop(struct carry_watch *watch)
 		return;
 	loop_remove(watch->loop, &watch->source);
 	timer_done(&watch->timer, watch->loop);
-	watch->inotify = fd_close(watch->inotify);
 	watch->loop = NULL;
+}
+
+void carry_watch_done(struct carry_watch *watch)
+{
+	carry_watch_stop(watch);
+	watch->inotify = fd_close(watch->inotify);
 }

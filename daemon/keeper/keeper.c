@@ -636,7 +636,6 @@ static void keeper_done(struct keeper *keeper)
 	timer_done(&keeper->wall, &keeper->loop);
 	timer_done(&keeper->stall, &keeper->loop);
 	timer_done(&keeper->timer, &keeper->loop);
-	logins_done(&keeper->logins);
 	keep_done(&keeper->keep);
 	loop_done(&keeper->loop);
 	fd_close(keeper->signals);
@@ -645,6 +644,7 @@ static void keeper_done(struct keeper *keeper)
 	/* Nothing is left: now the leases may go. */
 	for (i = 0; i < keeper->lease_count; i++)
 		fd_close(keeper->leases[i]);
+	logins_done(&keeper->logins);
 	if (keeper->listener >= 0)
 		unlinkat(keeper->keepers, keeper->plan.uuid, 0);
 	fd_close(keeper->listener);

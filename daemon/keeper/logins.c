@@ -124,7 +124,7 @@ void logins_finish(struct logins *logins, struct outcome_record *record, char *m
 void logins_done(struct logins *logins)
 {
 	for (size_t i = 0; i < logins->count; i++) {
-		carry_watch_stop(&logins->watches[i]);
+		carry_watch_done(&logins->watches[i]);
 		carry_done(&logins->carries[i]);
 	}
 	logins->count = 0;

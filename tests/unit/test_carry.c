@@ -272,7 +272,7 @@ START_TEST(watched)
 		run_while(login_saves[_i % LOGIN_SAVES], LOGIN_HOST, login_text(version + 1));
 		file_holds(LOGIN_COPY, login_text(version + 1));
 	}
-	carry_watch_stop(&watch);
+	carry_watch_done(&watch);
 	loop_done(&loop);
 }
 END_TEST

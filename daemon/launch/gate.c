@@ -121,6 +121,8 @@ static int read_cgroup(const Launch *launch, char *buffer, size_t size, char **r
 	ssize_t n;
 	int fd;
 
+	buffer[0] = '\0';
+	*ret_line = buffer;
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)launch->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -381,7 +381,8 @@ static enum login_taking take_file(struct trial_login *login, const struct harne
 	return taking == LOGIN_TAKEN ? lock(login, harness, found, fault) : taking;
 }
 
-static enum login_taking take(struct trial_login *login, bool *ret_held)
+/* at_once: a home is not tried, since it has to be wiped first. */
+static enum login_taking take(struct trial_login *login, bool at_once, bool *ret_held)
 {
 	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
 	const struct harness *harness;
@@ -392,6 +393,8 @@ static enum login_taking take(struct trial_login *login, bool *ret_held)
 	if (r == 0 && found.login->kind != HARNESS_LOGIN_env &&
 	    found.login->kind != HARNESS_LOGIN_none)
 		r = login_folders_open(&queue->logins.folders, queue->host, fault);
+	if (r == 0 && at_once && found.login->kind == HARNESS_LOGIN_home)
+		return LOGIN_WAITS;
 	if (r == 0) {
 		login->lease->kind = found.login->kind;
 		if (login->lease->kind != HARNESS_LOGIN_home)
@@ -467,7 +470,7 @@ bool login_take(struct trial *trial)
 		wait(login);
 		return false;
 	}
-	taking = take(login, &held);
+	taking = take(login, false, &held);
 	set_held(login->line, held);
 	if (taking == LOGIN_WAITS) {
 		wait(login);
@@ -477,22 +480,25 @@ bool login_take(struct trial *trial)
 	return true;
 }
 
-bool login_is_free(Queue *queue, const struct trial_login *login)
+bool login_take_at_once(struct trial *trial)
 {
-	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
-	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	struct trial_login *login = trial->login;
 	const struct login_line *line;
-	const struct harness *harness;
+	enum login_taking taking;
+	bool held = false;
 
-	(void)queue;
 	if (!login)
 		return true;
 	line = login->line;
-	if (!RB_EMPTY(&line->waiting) || line->called || line->at_home)
+	if (!RB_EMPTY(&line->waiting) || line->called || line->at_home || !login_lease_get(login))
 		return false;
-	if (login_choose(login, &found, &harness, &ignored) != 0)
-		return true;
-	return found.login->kind == HARNESS_LOGIN_env || found.login->kind == HARNESS_LOGIN_none;
+	taking = take(login, true, &held);
+	if (taking == LOGIN_WAITS) {
+		lease_put(login);
+		return false;
+	}
+	settle(login, taking);
+	return true;
 }
 
 void login_changed(Queue *queue, const char *harness)

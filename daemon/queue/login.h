@@ -39,8 +39,11 @@ void login_put(struct trial_login *login);
 /* It is this Trial's from now on. */
 void login_attach(struct trial *trial, struct trial_login *login);
 
-/* Whether its turn need not be waited for, as far as is known without looking. */
-bool login_is_free(Queue *queue, const struct trial_login *login);
+/*
+ * Takes what it needs, if that is there at once and nobody waits for it; else nothing is taken, and
+ * it does not wait. Of a Trial that need not be accepted yet.
+ */
+bool login_take_at_once(struct trial *trial);
 /* The Trial's turn has come: true when it has what it needs (or will be void); else it waits. */
 bool login_take(struct trial *trial);
 /* A Trial that runs already, found at start: it has it. */

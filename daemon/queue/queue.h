@@ -114,8 +114,8 @@ void sched_remove(Queue *queue, struct trial *trial);
 void sched_kick(Queue *queue);
 /*
  * Whether a slot is free and nobody's turn comes before that of a Trial that is about to be
- * accepted. Then, if its repository is free too, it can be claimed before it is listed. -ENOMEM:
- * it is not, and has its turn once it is listed.
+ * accepted. Then, if its repository is free and it has its login, it can be claimed before it is
+ * listed. -ENOMEM: it is not, and has its turn once it is listed.
  */
 bool sched_is_free(Queue *queue);
 int sched_claim_new(struct trial *trial);

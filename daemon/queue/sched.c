@@ -162,9 +162,6 @@ bool sched_is_free(Queue *queue)
 int sched_claim_new(struct trial *trial)
 {
 	repository_take(trial);
-	/* It was free a moment ago; if it is not, the Trial's turn comes again. */
-	if (!login_take(trial))
-		login_release(trial);
 	sched_take_slot(trial);
 	return trial_start(trial);
 }

@@ -40,7 +40,7 @@ struct submit {
 	char *key;
 	struct repository *repository;
 	struct trial_login *login;
-	struct trial *trial; /* that has a slot already */
+	struct trial *trial; /* made already; it may have a slot */
 	bool shares;
 	bool waits;		 /* counted as accepting */
 	struct pair_list labels; /* point into spec_message */
@@ -188,11 +188,10 @@ static void on_inserted(struct ledger_call *call)
 static bool submit_may_claim(struct submit *submit)
 {
 	if (!sched_is_free(submit->queue) ||
-	    !repository_is_free(submit->repository, submit->shares) ||
-	    !login_is_free(submit->queue, submit->login))
+	    !repository_is_free(submit->repository, submit->shares))
 		return false;
 	submit->trial = submit_make_trial(submit);
-	return submit->trial != NULL;
+	return submit->trial && login_take_at_once(submit->trial);
 }
 
 static void submit_insert(struct submit *submit)
@@ -206,6 +205,7 @@ static void submit_insert(struct submit *submit)
 	};
 	_cleanup_free_ uint8_t *body = malloc(submit->spec.size + SHA256_DIGEST_SIZE);
 	char uuid[SD_ID128_UUID_STRING_MAX];
+	bool claims;
 
 	if (!body) {
 		fault_errno(&submit->fault, ENOMEM, "launch");
@@ -218,12 +218,13 @@ static void submit_insert(struct submit *submit)
 	trial.uuid = sd_id128_to_uuid_string(submit->uuid, uuid);
 	trial.submitted_at = now_microseconds();
 	submit->call.done = on_inserted;
-	trial.patient = submit_may_claim(submit);
-	submit->waits = !submit->trial;
+	claims = submit_may_claim(submit);
+	trial.patient = claims;
+	submit->waits = !claims;
 	submit->queue->accepting += submit->waits;
 	ledger_insert(submit->queue->ledger, &submit->call, &trial);
 	/* While that is written, it is planned. */
-	if (submit->trial && sched_claim_new(submit->trial) == 0)
+	if (claims && sched_claim_new(submit->trial) == 0)
 		start_prepare(submit->trial, &trial.spec);
 }
 

@@ -20,7 +20,7 @@ TRIALSD = os.path.join(BUILD, "trialsd")
 TRIALCTL = os.path.join(BUILD, "trialctl")
 # What a sanitizer adds to a program's memory is not the program's.
 MEMORY_SCALE = 12 if "san" in os.path.basename(os.path.normpath(BUILD)) else 1
-PATIENCE = float(os.environ.get("TRIALS_PATIENCE", "30"))
+PATIENCE = float(os.environ.get("TRIALS_PATIENCE", "60"))
 
 
 class Skip(Exception):

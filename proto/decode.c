@@ -520,6 +520,9 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_HARNESSES] = decode_structures,
 	[FIELD_LOGINS] = decode_structures,
 	[FIELD_TRIAL_TOOLCHAINS] = decode_structures,
+	[FIELD_VERDICT] = decode_word,
+	[FIELD_CONNECTIONS] = decode_structures,
+	[FIELD_CONNECTION_SUM] = decode_structure,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

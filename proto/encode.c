@@ -279,6 +279,9 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_HARNESSES] = {encode_structures, BY_COUNT},
 	[FIELD_LOGINS] = {encode_structures, BY_COUNT},
 	[FIELD_TRIAL_TOOLCHAINS] = {encode_structures, BY_COUNT},
+	[FIELD_VERDICT] = {encode_word, BY_HAS},
+	[FIELD_CONNECTIONS] = {encode_structures, BY_COUNT},
+	[FIELD_CONNECTION_SUM] = {encode_structure, BY_HAS},
 };
 
 static bool field_present(const struct field *field, const void *structure)

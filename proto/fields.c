@@ -41,6 +41,14 @@
 #define FIELDS KEPT_FIELDS
 #include "field_table.h"
 
+#define THIS connection
+#define FIELDS CONNECTION_FIELDS
+#include "field_table.h"
+
+#define THIS connection_sum
+#define FIELDS CONNECTION_SUM_FIELDS
+#include "field_table.h"
+
 #define THIS status_trial
 #define FIELDS STATUS_TRIAL_FIELDS
 #include "field_table.h"
@@ -239,6 +247,7 @@ ASSERT_WIDTH_(hold)
 ASSERT_WIDTH_(role)
 ASSERT_WIDTH_(mode)
 ASSERT_WIDTH_(network)
+ASSERT_WIDTH_(verdict)
 ASSERT_WIDTH_(backend)
 ASSERT_WIDTH_(stream)
 ASSERT_WIDTH_(check_state)
@@ -273,6 +282,8 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
 		[FIELD_KEPT_LIST] = &kept_type,
+		[FIELD_CONNECTIONS] = &connection_type,
+		[FIELD_CONNECTION_SUM] = &connection_sum_type,
 	};
 
 	return types[type];

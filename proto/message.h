@@ -33,6 +33,7 @@
 #define ROLE_ENUMERATOR_(name, doc) ROLE_##name,
 #define MODE_ENUMERATOR_(name, doc) MODE_##name,
 #define NETWORK_ENUMERATOR_(name, doc) NETWORK_##name,
+#define VERDICT_ENUMERATOR_(name, doc) VERDICT_##name,
 #define BACKEND_ENUMERATOR_(name, doc) BACKEND_##name,
 #define STREAM_ENUMERATOR_(name, doc) STREAM_##name,
 #define CHECK_ENUMERATOR_(name, doc) CHECK_##name,
@@ -50,6 +51,7 @@ enum hold { PROTOCOL_HOLDS(HOLD_ENUMERATOR_) HOLD_COUNT };
 enum role { PROTOCOL_ROLES(ROLE_ENUMERATOR_) ROLE_COUNT };
 enum mode { PROTOCOL_MODES(MODE_ENUMERATOR_) MODE_COUNT };
 enum network { PROTOCOL_NETWORKS(NETWORK_ENUMERATOR_) NETWORK_COUNT };
+enum verdict { PROTOCOL_VERDICTS(VERDICT_ENUMERATOR_) VERDICT_COUNT };
 enum backend { PROTOCOL_BACKENDS(BACKEND_ENUMERATOR_) BACKEND_COUNT };
 enum stream { PROTOCOL_STREAMS(STREAM_ENUMERATOR_) STREAM_COUNT };
 enum check_state { PROTOCOL_CHECK_STATES(CHECK_ENUMERATOR_) CHECK_COUNT };
@@ -73,6 +75,7 @@ DECLARE_WORDS_(hold)
 DECLARE_WORDS_(role)
 DECLARE_WORDS_(mode)
 DECLARE_WORDS_(network)
+DECLARE_WORDS_(verdict)
 DECLARE_WORDS_(backend)
 DECLARE_WORDS_(stream)
 DECLARE_WORDS_(check_state)
@@ -116,6 +119,7 @@ LIST_TYPE_(log_state_list, log_state)
 LIST_TYPE_(git_change_list, git_change)
 LIST_TYPE_(login_outcome_list, login_outcome)
 LIST_TYPE_(kept_list, kept)
+LIST_TYPE_(connection_list, connection)
 LIST_TYPE_(status_trial_list, status_trial)
 LIST_TYPE_(trial_list, trial_view)
 LIST_TYPE_(doctor_check_list, doctor_check)
@@ -157,6 +161,7 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 #define MEMBER_ROLE_(n) enum role n;
 #define MEMBER_MODE_(n) enum mode n;
 #define MEMBER_NETWORK_(n) enum network n;
+#define MEMBER_VERDICT_(n) enum verdict n;
 #define MEMBER_BACKEND_(n) enum backend n;
 #define MEMBER_STREAM_(n) enum stream n;
 #define MEMBER_CHECK_STATE_(n) enum check_state n;
@@ -169,6 +174,8 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 #define MEMBER_GIT_CHANGES_(n) struct git_change_list n;
 #define MEMBER_LOGIN_OUTCOMES_(n) struct login_outcome_list n;
 #define MEMBER_KEPT_LIST_(n) struct kept_list n;
+#define MEMBER_CONNECTIONS_(n) struct connection_list n;
+#define MEMBER_CONNECTION_SUM_(n) struct connection_sum n;
 #define MEMBER_STATUS_TRIALS_(n) struct status_trial_list n;
 #define MEMBER_TRIALS_(n) struct trial_list n;
 #define MEMBER_DOCTOR_CHECKS_(n) struct doctor_check_list n;
@@ -186,7 +193,8 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 	X(ENDER) X(ROLE) X(MODE) X(NETWORK) X(BACKEND) X(STREAM) X(LIMITS) X(BOUNDARY) X(TRIAL)  \
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
 	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
-	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS) X(KEPT_LIST)
+	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS) X(KEPT_LIST)  \
+	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

@@ -15,6 +15,8 @@
  * bytes of a string, the most elements of a list or map, the largest value of a number.
  */
 
+#include "protocol_words.h"
+
 #define PROTOCOL_VERSION 1
 /* The oldest version this side still understands. */
 #define PROTOCOL_VERSION_OLDEST 1
@@ -54,143 +56,11 @@
 #define LIMIT_MEMORY_BYTES_MIN (4u * 1024u * 1024u)
 #define LIMIT_TMPFS_BYTES_MIN 4096u /* of tmp and home: 0 would mean no limit at all */
 #define SECONDS_MAX (365u * 24u * 3600u)
-
-/* X(name, "what it does") */
-#define PROTOCOL_VERBS(X)                                                                        \
-	X(hello, "agree on the version; must be the first request")                              \
-	X(launch, "accept a Trial: durable before the reply")                                    \
-	X(list, "Trials, newest first, a page at a time")                                        \
-	X(show, "one Trial, whole")                                                              \
-	X(wait, "one Trial, once it has ended")                                                  \
-	X(cancel, "end a Trial; idempotent")                                                     \
-	X(logs, "a Trial's output from an offset, pushed as log, gap and log_end events")        \
-	X(watch, "state changes of all Trials, pushed as state events")                          \
-	X(doctor, "whether a Trial could be launched here, and what mends it")                   \
-	X(prune, "remove Trials that have ended, with all that is kept of them")                 \
-	X(pause, "start nothing more, until resumed, whatever restarts")                         \
-	X(resume, "take a pause back")                                                           \
-	X(drain, "pause, and say when nothing runs any more")                                    \
-	X(harness, "what is known of the Harnesses, and where their programs are")               \
-	X(logins, "how each Harness is signed in: where, whether, until when, who has it")       \
-	X(login_restore, "put the last good login of a Harness back")                            \
-	X(status, "what this daemon is and does (frozen)")                                       \
-	X(shutdown, "stop the daemon (frozen)")
-
-/* X(name, "when it is pushed") */
-#define PROTOCOL_EVENTS(X)                                                                       \
-	X(state, "a Trial changed its state")                                                    \
-	X(log, "a chunk of output")                                                              \
-	X(gap, "bytes that were produced and not kept")                                          \
-	X(log_end, "the output's end was reached and the Trial has ended, or it is not followed")  \
-	X(caught_up, "a watch that began with after has sent what there was; from now on it is new") \
-	X(queue, "the queue is held, or for another reason, or is held no more")
-
-/* X(name, "what it says, and what the client should do") */
-#define PROTOCOL_ERRORS(X)                                                                       \
-	X(bad_request, "the message is not a request of this protocol; a mistake in the client") \
-	X(unsupported_version, "no protocol version in common")                                  \
-	X(unknown_verb, "this daemon has no such verb")                                          \
-	X(invalid, "a field is wrong; the message names it and says what is allowed")            \
-	X(not_found, "no such Trial")                                                            \
-	X(conflict, "the key was used before with another body")                                 \
-	X(refused, "understood and not allowed; nothing was recorded")                           \
-	X(busy, "too much at once; try again later")                                             \
-	X(unavailable, "the daemon cannot do this now (storage, sandbox); nothing was recorded") \
-	X(internal, "a fault in the daemon; the journal has more")
-
-/* X(name, "meaning") */
-#define PROTOCOL_STATES(X)                                                                       \
-	X(queued, "accepted, durable, waiting for its turn")                                     \
-	X(held, "waits until something named is mended or resumed")                              \
-	X(leasing, "its turn; taking the leases it needs")                                       \
-	X(starting, "its keeper is being started; the sandbox is built")                         \
-	X(running, "its main process has started")                                               \
-	X(ending, "on its way out; not yet empty")                                               \
-	X(ended, "over; the outcome is final")
-
-/* X(name, counts against the Arm, "meaning") */
-#define PROTOCOL_OUTCOMES(X)                                                                     \
-	X(delivered, 1, "the main process exited 0")                                             \
-	X(failed, 1, "it exited with another code, or by a signal")                              \
-	X(timed_out, 1, "the wall limit ended it")                                               \
-	X(stalled, 1, "the stall limit ended it")                                                \
-	X(out_of_memory, 1, "the Trial's own memory limit ended its main process")               \
-	X(canceled, 0, "a client ended it")                                                      \
-	X(void, 0, "the session could not be had; see cause")                                    \
-	X(interrupted, 0, "the host or the user session ended under it")                         \
-	X(lost, 0, "its keeper and its report are both gone")
-
-/* X(name, "meaning"): why a Trial is void */
-#define PROTOCOL_CAUSES(X)                                                                       \
-	X(session_unavailable, "no login, no key, no binary, or the command cannot be executed") \
-	X(sandbox_unavailable, "the sandbox could not be built or proved")                       \
-	X(arm_changed, "something the Arm froze has changed")                                    \
-	X(limits_unavailable, "a limit that was asked for is not in force")                      \
-	X(panel_refused, "the Panel does not meet its Bar")
-
-/* X(name, "meaning"): who brought about the end */
-#define PROTOCOL_ENDERS(X)                                                                       \
-	X(agent, "the main process itself")                                                      \
-	X(client, "a cancel")                                                                    \
-	X(wall_limit, "the wall limit")                                                          \
-	X(stall_limit, "the stall limit")                                                        \
-	X(memory_limit, "the kernel, for the memory limit")                                      \
-	X(daemon, "trialsd")                                                                     \
-	X(keeper, "the Trial's keeper, since the sandbox failed")                                \
-	X(outside, "something outside trialsd")
-
-/* X(name, "meaning"): what holds the queue */
-#define PROTOCOL_HOLDS(X)                                                                        \
-	X(pause, "a client's pause; resume ends it")                                             \
-	X(drain, "a client's drain; resume ends it")                                             \
-	X(disk, "too little free space; ends by itself when there is enough")                    \
-	X(sandbox, "no sandbox can be built here; doctor says why, and it ends once that is mended") \
-	X(login, "of one Trial: its login is suspect; a new sign-in, or login restore, ends it")
-
-/* X(name, "meaning"): what a Harness is signed in by */
-#define PROTOCOL_LOGIN_KINDS(X)                                                                  \
-	X(file, "a file; a Trial has a copy of it, bound in its place")                          \
-	X(folder, "a file; a Trial has a folder of its own with a copy of it")                   \
-	X(home, "a file in a home for Trials alone, which one Trial has at a time")              \
-	X(env, "a key of the credentials file, in a variable")                                   \
-	X(none, "nothing")
-
-/* X(name, "meaning"): how a login is */
-#define PROTOCOL_LOGIN_CONDITIONS(X)                                                             \
-	X(good, "it is there and is a login")                                                    \
-	X(suspect, "a Trial damaged it; those who want it wait until it is mended")              \
-	X(damaged, "what is there is no login")                                                  \
-	X(absent, "it is not there")                                                             \
-	X(in_use, "a Trial has it, so that it was not looked at")                                \
-	X(failed, "it could not be looked at")
-
-#define PROTOCOL_ROLES(X)                                                                        \
-	X(trial, "does the work; its repository is read-write")                                  \
-	X(grader, "judges a result; its repository is read-only")
-
-#define PROTOCOL_MODES(X)                                                                        \
-	X(ro, "read-only")                                                                       \
-	X(rw, "read-write")
-
-#define PROTOCOL_NETWORKS(X)                                                                     \
-	X(none, "its own empty network namespace")                                               \
-	X(host, "the host's network; stamped in the outcome")
-
-#define PROTOCOL_BACKENDS(X)                                                                     \
-	X(auto, "systemd where it can be had, else none")                                        \
-	X(systemd, "a transient scope with limits on the user manager")                          \
-	X(none, "no scope: pid namespace and clocks only")
-
-#define PROTOCOL_STREAMS(X)                                                                      \
-	X(stdout, "standard output")                                                             \
-	X(stderr, "standard error")
-
-/* X(name, "meaning"): how a check of doctor ended */
-#define PROTOCOL_CHECK_STATES(X)                                                                 \
-	X(ok, "as it should be")                                                                 \
-	X(warning, "Trials can be launched, and something is missing")                           \
-	X(failed, "no Trial can be launched")                                                    \
-	X(not_applicable, "it does not matter here, or cannot be tried after what failed")
+#define HOST_BYTES_MAX 253
+#define HOST_RULE_BYTES_MAX 300 /* with what a rule has beside it */
+#define HOSTS_MAX 512		/* that one Trial may reach, wherever each is allowed */
+#define CONNECTIONS_MAX 1000	/* of one Trial, told one by one: of host, port and verdict */
+#define CONNECTION_ADDRESSES_MAX 4
 
 /* Messages. See the head of this file for the form of a row. */
 
@@ -234,7 +104,7 @@
 	X(skills, PATH, OPTIONAL, PATH_BYTES_MAX, "skills folder, bound read-only")              \
 	X(binds, BINDS, OPTIONAL, 128, "further host paths to bind")                             \
 	X(environment, PAIRS, OPTIONAL, 1024, "variables to set")                                \
-	X(network, NETWORK, OPTIONAL, 0, "none (default) or host")                               \
+	X(network, NETWORK, OPTIONAL, 0, "allowlist (default, unless configured), none or host") \
 	X(prompt, BLOB, OPTIONAL, PROMPT_INLINE_BYTES_MAX, "standard input, then end-of-file")   \
 	X(prompt_file, PATH, OPTIONAL, PATH_BYTES_MAX, "file to take it from, absolute")         \
 	X(limits, LIMITS, OPTIONAL, 0, "limits")                                                 \
@@ -252,7 +122,9 @@
 	X(arguments, BYTES_LIST, OPTIONAL, 4096, "of a harness: further arguments of its program") \
 	X(toolchains, STRINGS, OPTIONAL, 16, "names of toolchains to have inside: trialsd.conf(5)") \
 	X(of, UINT, OPTIONAL, 0, "of resume: the Trial whose session it is, as it was kept")     \
-	X(keep_home, BOOL, OPTIONAL, 0, "keep what it leaves in its home, for a look")
+	X(keep_home, BOOL, OPTIONAL, 0, "keep what it leaves in its home, for a look")           \
+	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX,                                                   \
+	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said")
 
 #define LIST_FIELDS(X)                                                                           \
 	X(state, STATE, OPTIONAL, 0, "only Trials in this state")                                \
@@ -275,7 +147,7 @@
 
 #define LOGS_FIELDS(X)                                                                           \
 	X(id, UINT, REQUIRED, 0, "the Trial")                                                    \
-	X(stream, STREAM, OPTIONAL, 0, "stdout (default) or stderr")                             \
+	X(stream, STREAM, OPTIONAL, 0, "stdout (default), stderr or network")                             \
 	X(offset, UINT, OPTIONAL, 0, "first byte wanted, counted in original bytes; default 0")  \
 	X(tail, UINT, OPTIONAL, 0, "instead of offset: the last so many lines")                  \
 	X(follow, BOOL, OPTIONAL, 0, "go on until the Trial has ended")
@@ -384,6 +256,23 @@
 	X(examples, BYTES_LIST, OPTIONAL, 8, "some of them, below the home")                     \
 	X(reason, STRING, OPTIONAL, 512, "why it is not whole: a part of a sentence")
 
+/* What a Trial connected to, or would have: one row for each host, port and verdict. */
+#define CONNECTION_FIELDS(X)                                                             \
+	X(host, STRING, REQUIRED, HOST_BYTES_MAX, "as it was asked for, in lower case; escaped, and cut")\
+	X(port, UINT, REQUIRED, 65535, "port")                                           \
+	X(verdict, VERDICT, REQUIRED, 0, "what was made of it")                          \
+	X(count, UINT, REQUIRED, 0, "how often")                                         \
+	X(first_at, TIME, OPTIONAL, 0, "the first time")                                 \
+	X(sent_bytes, SIZE, OPTIONAL, 0, "from the Trial")                               \
+	X(received_bytes, SIZE, OPTIONAL, 0, "to the Trial")                             \
+	X(addresses, STRINGS, OPTIONAL, CONNECTION_ADDRESSES_MAX, "used, or refused; the first few")
+
+/* Those beyond the first CONNECTIONS_MAX rows, summed. */
+#define CONNECTION_SUM_FIELDS(X)                                                         \
+	X(count, UINT, REQUIRED, 0, "how many")                                          \
+	X(sent_bytes, SIZE, OPTIONAL, 0, "from the Trial")                               \
+	X(received_bytes, SIZE, OPTIONAL, 0, "to the Trial")
+
 /*
  * What the keeper reports when a Trial has ended: its exit record, the file `outcome` in the
  * Trial's folder. The same keys stand in a Trial.
@@ -411,11 +300,14 @@
 	X(task_limit_hits, UINT, OPTIONAL, 0, "forks refused for the task limit")                \
 	X(limits, LIMIT_STATES, OPTIONAL, 16, "limits asked for and found in force")             \
 	X(boundary, BOUNDARY, OPTIONAL, 0, "the sandbox as seen from inside")                    \
-	X(logs, LOG_STATES, OPTIONAL, 2, "what was written and what is kept")                    \
+	X(logs, LOG_STATES, OPTIONAL, 3, "what was written and what is kept")                    \
 	X(commit, STRING, OPTIONAL, 64, "what the repository had checked out when it started")   \
 	X(git_changes, GIT_CHANGES, OPTIONAL, 65, "changed while it ran: git's configuration, hooks, attributes, …") \
 	X(logins, LOGIN_OUTCOMES, OPTIONAL, 8, "what became of the logins it had")               \
-	X(kept, KEPT_LIST, OPTIONAL, 2, "what was kept of its home: its session, and what else was asked for")
+	X(kept, KEPT_LIST, OPTIONAL, 2, "what was kept of its home: its session, and what else was asked for") \
+	X(connections, CONNECTIONS, OPTIONAL, CONNECTIONS_MAX, "of network allowlist: in the order of their first (show)") \
+	X(connections_more, CONNECTION_SUM, OPTIONAL, 0, "those that are beyond them (show)")    \
+	X(no_network_used, BOOL, OPTIONAL, 0, "its Harness has hosts it needs, and it asked for none at all")
 
 /* What holds the queue: the same keys wherever it is told. */
 #define HOLD_FIELDS(X)                                                                           \
@@ -477,7 +369,8 @@
 	HOLD_FIELDS(X)                                                                           \
 	OUTCOME_FIELDS(X)                                                                        \
 	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: whose it is")                      \
-	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "that it has")
+	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "that it has")                             \
+	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist, once started: what it may reach (show)")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -640,6 +533,8 @@
 	M(git_change, GIT_CHANGE_FIELDS)                                                         \
 	M(login_outcome, LOGIN_OUTCOME_FIELDS)                                                   \
 	M(kept, KEPT_FIELDS)                                                                     \
+	M(connection, CONNECTION_FIELDS)                                                         \
+	M(connection_sum, CONNECTION_SUM_FIELDS)                                                 \
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
 	M(trial_harness, TRIAL_HARNESS_FIELDS)                                                   \

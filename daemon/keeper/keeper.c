@@ -597,6 +597,7 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.payload = *payload,
 		.payload_source = {.fd = -1, .callback = on_payload},
 		.captures = {{.source = SOURCE_INIT, .file = -1},
+			     {.source = SOURCE_INIT, .file = -1},
 			     {.source = SOURCE_INIT, .file = -1}},
 		.record_file = RECORD_FILE_INIT,
 		.git = GIT_WATCH_INIT,

@@ -45,6 +45,11 @@ int reply_logins(msgpack_sbuffer *buffer);
 int reply_login_restore(msgpack_sbuffer *buffer);
 int reply_show_harness(msgpack_sbuffer *buffer);
 
+/* golden_network.c */
+int request_launch_hosts(msgpack_sbuffer *buffer);
+int request_logs_network(msgpack_sbuffer *buffer);
+int reply_show_network(msgpack_sbuffer *buffer);
+
 /* For all. */
 #define LIST(items)                                                                                \
 	{                                                                                          \

@@ -113,6 +113,8 @@ static void print_words(void)
 	PROTOCOL_MODES(PRINT_WORD_)
 	heading("NETWORK: networks");
 	PROTOCOL_NETWORKS(PRINT_WORD_)
+	heading("VERDICT: what was made of a connection");
+	PROTOCOL_VERDICTS(PRINT_WORD_)
 	heading("BACKEND: backends");
 	PROTOCOL_BACKENDS(PRINT_WORD_)
 	heading("STREAM: streams");
@@ -131,7 +133,7 @@ static const char *const type_names[FIELD_TYPE_COUNT] = {FIELD_TYPES(TYPE_NAME_)
 static bool is_list(enum field_type type)
 {
 	return type != FIELD_LIMITS && type != FIELD_BOUNDARY && type != FIELD_TRIAL &&
-	       type != FIELD_TRIAL_HARNESS;
+	       type != FIELD_TRIAL_HARNESS && type != FIELD_CONNECTION_SUM;
 }
 
 static void print_nested(void)

@@ -192,6 +192,7 @@ static void make_scalar(struct sample *sample, const struct field *field, bool a
 	case FIELD_BOUNDARY:
 	case FIELD_TRIAL:
 	case FIELD_TRIAL_HARNESS:
+	case FIELD_CONNECTION_SUM:
 		sample_fill(sample, field_inner_type(field->type), all, member);
 		break;
 	default:
@@ -236,6 +237,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_HARNESSES:
 	case FIELD_LOGINS:
 	case FIELD_TRIAL_TOOLCHAINS:
+	case FIELD_CONNECTIONS:
 		make_list(sample, field, all, member);
 		break;
 	default:

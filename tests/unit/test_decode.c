@@ -184,6 +184,7 @@ static const unsigned int accepted[FIELD_TYPE_COUNT] = {
 	[FIELD_HARNESSES] = BIT(P_LIST),
 	[FIELD_LOGINS] = BIT(P_LIST),
 	[FIELD_TRIAL_TOOLCHAINS] = BIT(P_LIST),
+	[FIELD_CONNECTIONS] = BIT(P_LIST),
 };
 
 /*

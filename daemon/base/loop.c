@@ -60,6 +60,13 @@ int loop_add(struct loop *loop, struct source *source, int fd, uint32_t events)
 	return 0;
 }
 
+int loop_change(struct loop *loop, struct source *source, uint32_t events)
+{
+	struct epoll_event event = {.events = events, .data.ptr = source};
+
+	return epoll_ctl(loop->epoll_fd, EPOLL_CTL_MOD, source->fd, &event) < 0 ? -errno : 0;
+}
+
 void loop_remove(struct loop *loop, struct source *source)
 {
 	int i;

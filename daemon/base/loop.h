@@ -37,6 +37,8 @@ void loop_stop(struct loop *loop);
 
 /* Level-triggered. The source's callback is set by the caller before. */
 int loop_add(struct loop *loop, struct source *source, int fd, uint32_t events);
+/* Waits for other events from now on: 0 is EPOLLERR and EPOLLHUP alone, which are always told. */
+int loop_change(struct loop *loop, struct source *source, uint32_t events);
 /* Nothing happens when it is in no loop. */
 void loop_remove(struct loop *loop, struct source *source);
 

@@ -1,0 +1,714 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * A connection's way from its first byte to its tunnel, or to a no; proxy.c has the policy.
+ *
+ * Until a tunnel is open nothing that the client sent is taken out of its socket but the head of a
+ * CONNECT: head and hello are looked at where they are, and SO_RCVLOWAT says to wake up once there is
+ * more than what was seen. So bytes that follow a head belong to the tunnel by themselves, and what goes
+ * upstream first is the very buffer in which the hello was read. Urgent bytes stay in line: else one
+ * could be taken out of a hello after it was looked at.
+ */
+#include "proxy_client.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "base/mem.h"
+#include "base/now.h"
+#include "connect.h"
+#include "hello.h"
+#include "proxy_answer.h"
+
+#define SECOND ((int64_t)1000000000)
+#define HEAD_SECONDS 10
+#define LOOK_UP_SECONDS 10
+#define CONNECT_SECONDS 10
+#define HELLO_SECONDS 10
+#define LINGER_SECONDS 2
+/* Refusals that are answered: a hundred at once after a second of silence, a hundred a second else. */
+#define REFUSALS_A_SECOND 100
+/* And so many wait for their turn. */
+#define REFUSALS_WAITING_MAX 64
+
+_Static_assert(HELLO_BYTES_MAX <= TUNNEL_BUFFER_BYTES &&
+		       CONNECT_HEAD_BYTES_MAX + CONNECT_ORIGIN_BYTES_MAX <= TUNNEL_BUFFER_BYTES,
+	       "what is looked at must have room in the buffer");
+
+static int client_fd(const struct proxy_client *client)
+{
+	return client->tunnel.client.fd;
+}
+
+static void watch_client(struct proxy_client *client, uint32_t events)
+{
+	tunnel_watch(&client->tunnel, &client->tunnel.client, events);
+}
+
+/* Wakes up once more than so many bytes are there to be read. */
+static void await_more_than(const struct proxy_client *client, size_t size)
+{
+	const int mark = (int)size + 1;
+
+	setsockopt(client_fd(client), SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark));
+}
+
+/* --- Telling -------------------------------------------------------------------------------------- */
+
+static struct egress_event event_of(const struct proxy_client *client, enum verdict verdict,
+				    const char *detail)
+{
+	return (struct egress_event){
+		.opened = true,
+		.tunnel = client->number,
+		.at = (int64_t)now_microseconds(),
+		.host = client->host.name,
+		.port = client->host.port,
+		.verdict = verdict,
+		.detail = detail,
+	};
+}
+
+static void tell(struct proxy_client *client, const struct egress_event *event, bool also_told)
+{
+	struct proxy *proxy = client->proxy;
+
+	client->egress = egress_count(&proxy->egress, event);
+	if (also_told && proxy->told)
+		proxy->told(proxy, event);
+	else
+		proxy->egress.untold++;
+}
+
+static void tell_end(struct proxy_client *client)
+{
+	struct proxy *proxy = client->proxy;
+	struct egress_event event = event_of(client, VERDICT_allowed, NULL);
+
+	if (!client->opened)
+		return;
+	event.opened = false;
+	event.sent_bytes = client->tunnel.client.bytes;
+	event.received_bytes = client->tunnel.upstream.bytes;
+	egress_add_bytes(&proxy->egress, client->egress, event.sent_bytes, event.received_bytes);
+	if (proxy->told)
+		proxy->told(proxy, &event);
+}
+
+static void forget_race(struct proxy_client *client)
+{
+	if (client->race)
+		race_done(&client->race->race);
+	free(client->race);
+	client->race = NULL;
+}
+
+/* It is none of the tunnels any more, or was none. */
+static void stop_tunneling(struct proxy_client *client)
+{
+	if (client->tunneling)
+		client->proxy->tunnel_count--;
+	client->tunneling = false;
+}
+
+/* --- Saying no ------------------------------------------------------------------------------------ */
+
+/* When the next one may be answered; -1: too many wait already. */
+static int64_t turn_of_refusal(struct proxy *proxy, int64_t now)
+{
+	const int64_t step = SECOND / REFUSALS_A_SECOND;
+	int64_t at = proxy->refuse_at;
+
+	if (at < now - SECOND + step)
+		at = now - SECOND + step;
+	if (at > now + REFUSALS_WAITING_MAX * step)
+		return -1;
+	proxy->refuse_at = at + step;
+	return at > now ? at : now;
+}
+
+static void linger(struct proxy_client *client)
+{
+	client->state = PROXY_LINGERING;
+	shutdown(client_fd(client), SHUT_WR);
+	await_more_than(client, 0);
+	watch_client(client, EPOLLIN);
+	proxy_client_set_deadline(client, now_monotonic() + LINGER_SECONDS * SECOND);
+}
+
+static bool send_all(int fd, const void *bytes, size_t size)
+{
+	return send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size;
+}
+
+static void send_refusal(struct proxy_client *client)
+{
+	const char *answer = client->answer;
+
+	/* Nothing was sent to it before, so that there is room for it, or the client is gone. */
+	if (!send_all(client_fd(client), answer, strlen(answer))) {
+		proxy_client_free(client);
+		return;
+	}
+	linger(client);
+}
+
+struct refusal {
+	enum verdict verdict;
+	unsigned status; /* 0: the verdict's own */
+	const char *detail;
+	const struct sockaddr_storage *addresses;
+	size_t address_count;
+};
+
+/* The connection may be gone afterwards. */
+static void refuse(struct proxy_client *client, const struct refusal *refusal)
+{
+	struct proxy *proxy = client->proxy;
+	struct egress_event event = event_of(client, refusal->verdict, refusal->detail);
+	char text[PROXY_TEXT_BYTES_MAX], answer[PROXY_ANSWER_BYTES_MAX];
+	int64_t now = now_monotonic(), turn;
+
+	event.addresses = refusal->addresses;
+	event.address_count = refusal->address_count;
+	stop_tunneling(client);
+	turn = turn_of_refusal(proxy, now);
+	tell(client, &event, turn >= 0);
+	proxy_answer_text(refusal->verdict, client->host.port ? &client->host : NULL,
+			  proxy->policy.refusal, refusal->detail, text);
+	proxy_answer(refusal->verdict, refusal->status, text, answer);
+	client->answer = turn < 0 ? NULL : strdup(answer);
+	if (!client->answer) {
+		proxy_client_free(client);
+		return;
+	}
+	if (turn <= now) {
+		send_refusal(client);
+		return;
+	}
+	client->state = PROXY_REFUSED;
+	watch_client(client, 0);
+	proxy_client_set_deadline(client, turn);
+}
+
+/* What it still says is of no interest, until it has nothing more to say. */
+static void hear_out(struct proxy_client *client)
+{
+	ssize_t n = recv(client_fd(client), NULL, TUNNEL_BUFFER_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		proxy_client_free(client);
+}
+
+/* --- An open tunnel ------------------------------------------------------------------------------- */
+
+static void on_over(struct tunnel *tunnel)
+{
+	proxy_client_free(container_of(tunnel, struct proxy_client, tunnel));
+}
+
+static int64_t idle_nanoseconds(const struct proxy *proxy)
+{
+	const double seconds = proxy->policy.idle_seconds > 0 ? proxy->policy.idle_seconds
+							      : PROXY_IDLE_SECONDS;
+
+	return (int64_t)(seconds * 1e9);
+}
+
+/* The first bytes are those in the buffer, and still in the client's socket. */
+static void open_tunnel(struct proxy_client *client, size_t peeked, const char *detail)
+{
+	struct proxy *proxy = client->proxy;
+	struct tunnel *tunnel = &client->tunnel;
+	struct egress_event event = event_of(client, VERDICT_allowed, detail);
+	struct sockaddr_storage address = {0};
+	socklen_t size = sizeof(address);
+
+	if (getpeername(tunnel->upstream.fd, (struct sockaddr *)&address, &size) == 0) {
+		event.addresses = &address;
+		event.address_count = 1;
+	}
+	tell(client, &event, true);
+	client->opened = true;
+	client->state = PROXY_OPEN;
+	proxy_client_set_deadline(client, now_monotonic() + idle_nanoseconds(proxy));
+	await_more_than(client, 0);
+	tunnel->over = on_over;
+	tunnel_start(tunnel, peeked);
+}
+
+/* --- The hello ------------------------------------------------------------------------------------ */
+
+/* A fatal alert, so that the client names the proxy's no and not a broken connection. */
+static void send_alert(int fd)
+{
+	static const uint8_t access_denied[] = {21, 3, 1, 0, 2, 2, 49};
+
+	send_all(fd, access_denied, sizeof(access_denied));
+}
+
+static void mismatch(struct proxy_client *client, bool tls, const char *detail)
+{
+	struct egress_event event = event_of(client, VERDICT_sni_mismatch, detail);
+	bool told = turn_of_refusal(client->proxy, now_monotonic()) >= 0;
+
+	client->tunnel.upstream.fd = fd_close(client->tunnel.upstream.fd);
+	stop_tunneling(client);
+	tell(client, &event, told);
+	if (!told) {
+		proxy_client_free(client);
+		return;
+	}
+	if (tls)
+		send_alert(client_fd(client));
+	linger(client);
+}
+
+/* An address is named by nothing, or by itself. */
+static bool name_fits(const struct proxy_client *client, enum hello_result result, const char *name)
+{
+	if (result == HELLO_NO_NAME)
+		return client->host.address;
+	return result == HELLO_NAME && strcmp(name, client->host.name) == 0;
+}
+
+static void judge_hello(struct proxy_client *client, enum hello_result result, const char *name,
+			size_t peeked)
+{
+	char detail[ALLOW_HOST_BYTES_MAX + 64];
+
+	if (name_fits(client, result, name)) {
+		open_tunnel(client, peeked, NULL);
+		return;
+	}
+	switch (result) {
+	case HELLO_NAME:
+		snprintf(detail, sizeof(detail), "the TLS hello asks for %s", name);
+		break;
+	case HELLO_NO_NAME:
+		snprintf(detail, sizeof(detail), "the TLS hello names no server");
+		break;
+	case HELLO_TOO_LONG:
+		snprintf(detail, sizeof(detail), "the TLS hello is too long");
+		break;
+	default:
+		snprintf(detail, sizeof(detail), "what was sent is no TLS hello");
+		break;
+	}
+	mismatch(client, result != HELLO_NOT_TLS, detail);
+}
+
+static void read_hello(struct proxy_client *client, uint32_t events)
+{
+	char *buffer = client->proxy->buffer, name[ALLOW_HOST_BYTES_MAX + 1];
+	ssize_t n = recv(client_fd(client), buffer, HELLO_BYTES_MAX, MSG_PEEK | MSG_DONTWAIT);
+	enum hello_result result;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		/* It did not want the connection after all, as those that connect in advance. */
+		struct egress_event event = event_of(client, VERDICT_allowed,
+						     "closed before anything was sent");
+
+		tell(client, &event, true);
+		proxy_client_free(client);
+		return;
+	}
+	result = hello_parse((const uint8_t *)buffer, (size_t)n, name);
+	if (result == HELLO_MORE && n == HELLO_BYTES_MAX)
+		result = HELLO_TOO_LONG;
+	if (result != HELLO_MORE)
+		judge_hello(client, result, name, (size_t)n);
+	else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		mismatch(client, false, "the TLS hello was cut short");
+	else
+		await_more_than(client, (size_t)n);
+}
+
+/* --- Connected ------------------------------------------------------------------------------------ */
+
+/* The head is read once more, as the server gets it; what follows it goes as it is. */
+static bool send_origin(struct proxy_client *client)
+{
+	char *buffer = client->proxy->buffer, *origin = buffer + CONNECT_HEAD_BYTES_MAX;
+	ssize_t n = recv(client_fd(client), buffer, CONNECT_HEAD_BYTES_MAX,
+			 MSG_PEEK | MSG_DONTWAIT);
+	struct connect_head head;
+	size_t size;
+
+	if (n <= 0)
+		return false;
+	connect_parse(buffer, (size_t)n, &head);
+	if (head.result != CONNECT_PLAIN || head.host.port != client->host.port ||
+	    strcmp(head.host.name, client->host.name) != 0)
+		return false;
+	size = connect_origin(buffer, &head, origin);
+	if (!send_all(client->tunnel.upstream.fd, origin, size))
+		return false;
+	client->tunnel.client.bytes += size;
+	client->proxy->bytes += size;
+	return tunnel_consume(client_fd(client), head.size) == 0;
+}
+
+static void connected(struct proxy_client *client, int fd)
+{
+	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+	client->tunnel.upstream.fd = fd;
+	if (client->plain ? !send_origin(client)
+			  : !send_all(client_fd(client), established, sizeof(established) - 1)) {
+		proxy_client_free(client);
+		return;
+	}
+	if (client->internal) {
+		open_tunnel(client, 0, client->plain ? "plain HTTP" : NULL);
+		return;
+	}
+	client->state = PROXY_HELLO;
+	proxy_client_set_deadline(client, now_monotonic() + HELLO_SECONDS * SECOND);
+	watch_client(client, EPOLLIN | EPOLLRDHUP);
+}
+
+static void unreachable(struct proxy_client *client, bool late)
+{
+	const struct race *race = &client->race->race;
+	struct sockaddr_storage tried[RACE_ADDRESSES_MAX];
+	struct refusal refusal = {.verdict = VERDICT_unreachable, .addresses = tried};
+	char text[PROXY_TEXT_BYTES_MAX / 2];
+
+	race_text(race, text, sizeof(text));
+	refusal.detail = text;
+	refusal.status = late ? 504 : 0;
+	for (size_t i = 0; i < race->begun; i++)
+		tried[refusal.address_count++] = race->attempts[i].address;
+	forget_race(client);
+	refuse(client, &refusal);
+}
+
+static void on_race(struct race *race, int fd)
+{
+	struct proxy_client *client = container_of(race, struct proxy_race, race)->client;
+
+	if (fd < 0) {
+		unreachable(client, false);
+		return;
+	}
+	forget_race(client);
+	connected(client, fd);
+}
+
+static void go_on_racing(struct proxy_client *client)
+{
+	struct race *race = &client->race->race;
+	int64_t next;
+
+	if (!race_tick(race))
+		return;
+	next = race_next(race);
+	proxy_client_set_deadline(client, next < client->give_up_at ? next : client->give_up_at);
+}
+
+static void begin_race(struct proxy_client *client, const struct sockaddr_storage *addresses,
+		       size_t count)
+{
+	struct proxy_race *race = malloc(sizeof(*race));
+
+	if (!race) {
+		proxy_client_free(client);
+		return;
+	}
+	race->client = client;
+	race_init(&race->race, client->proxy->loop, addresses, count, client->host.port);
+	race->race.done = on_race;
+	client->race = race;
+	client->state = PROXY_RACE;
+	client->give_up_at = now_monotonic() + CONNECT_SECONDS * SECOND;
+	go_on_racing(client);
+}
+
+/* --- Addresses ------------------------------------------------------------------------------------ */
+
+static bool is_allowed(const struct proxy_client *client, const struct sockaddr_storage *address)
+{
+	return client->internal ||
+	       address_classify((const struct sockaddr *)(const void *)address) == ADDRESS_PUBLIC;
+}
+
+static void refuse_addresses(struct proxy_client *client, const struct sockaddr_storage *addresses,
+			     size_t count)
+{
+	char text[PROXY_TEXT_BYTES_MAX / 2];
+	const struct refusal refusal = {
+		.verdict = VERDICT_address_refused,
+		.detail = text,
+		.addresses = addresses,
+		.address_count = count,
+	};
+	const size_t size = sizeof(text);
+	size_t used = 0;
+
+	text[0] = '\0';
+	for (size_t i = 0; i < count && used < size; i++) {
+		const struct sockaddr *address =
+			(const struct sockaddr *)(const void *)&addresses[i];
+		char name[INET6_ADDRSTRLEN];
+		int n;
+
+		race_address_text(&addresses[i], name, sizeof(name));
+		n = snprintf(text + used, size - used, "%s%s (%s)", used ? ", " : "", name,
+			     address_kind_text(address_classify(address)));
+		used += n > 0 ? (size_t)n : 0;
+	}
+	refuse(client, &refusal);
+}
+
+/* Each address is judged, and those that pass are what is connected to: there is no second look-up. */
+static void judge_addresses(struct proxy_client *client, const struct sockaddr_storage *addresses,
+			    size_t count)
+{
+	struct sockaddr_storage allowed[RESOLVE_ADDRESSES_MAX];
+	size_t allowed_count = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (is_allowed(client, &addresses[i]))
+			allowed[allowed_count++] = addresses[i];
+	if (allowed_count > 0)
+		begin_race(client, allowed, allowed_count);
+	else
+		refuse_addresses(client, addresses, count);
+}
+
+static void unresolved(struct proxy_client *client, unsigned status, const char *reason)
+{
+	const struct refusal refusal = {
+		.verdict = VERDICT_unresolved,
+		.status = status,
+		.detail = reason,
+	};
+
+	refuse(client, &refusal);
+}
+
+static void on_answer(struct resolve_wait *wait, const struct resolve_answer *answer)
+{
+	struct proxy_client *client = container_of(wait, struct proxy_client, wait);
+
+	if (answer->error == EAI_SYSTEM)
+		unresolved(client, 0, strerror(answer->system_error));
+	else if (answer->error)
+		unresolved(client, 0, gai_strerror(answer->error));
+	else
+		judge_addresses(client, answer->addresses, answer->count);
+}
+
+static bool parse_address(const char *text, struct sockaddr_storage *ret)
+{
+	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
+	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
+
+	*ret = (struct sockaddr_storage){.ss_family = AF_INET};
+	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1)
+		return true;
+	ret->ss_family = AF_INET6;
+	return inet_pton(AF_INET6, text, &v6->sin6_addr) == 1;
+}
+
+static void look_up(struct proxy_client *client)
+{
+	struct sockaddr_storage address;
+	int r;
+
+	client->state = PROXY_LOOK_UP;
+	watch_client(client, 0);
+	if (client->host.address) {
+		if (parse_address(client->host.name, &address))
+			judge_addresses(client, &address, 1);
+		else
+			unresolved(client, 0, "not an address");
+		return;
+	}
+	proxy_client_set_deadline(client, now_monotonic() + LOOK_UP_SECONDS * SECOND);
+	client->wait.done = on_answer;
+	r = resolve(&client->proxy->resolver, client->host.name, &client->wait);
+	if (r < 0)
+		unresolved(client, 0, strerror(-r));
+}
+
+/* --- The head ------------------------------------------------------------------------------------- */
+
+static void refuse_head(struct proxy_client *client, enum verdict verdict, unsigned status,
+			const char *detail)
+{
+	const struct refusal refusal = {.verdict = verdict, .status = status, .detail = detail};
+
+	refuse(client, &refusal);
+}
+
+/* Decided by what was asked for, before any name is looked up. */
+static void decide(struct proxy_client *client, const struct connect_head *head)
+{
+	struct proxy *proxy = client->proxy;
+	const struct allow_rule *rule;
+
+	client->host = head->host;
+	client->plain = head->result == CONNECT_PLAIN;
+	rule = allow_match(proxy->policy.rules, proxy->policy.rule_count, &client->host);
+	if (!rule) {
+		refuse_head(client, VERDICT_not_allowed, 0, NULL);
+	} else if (client->plain && !rule->internal) {
+		refuse_head(client, VERDICT_plain_http, 0, NULL);
+	} else if (proxy->tunnel_count >= PROXY_TUNNELS_MAX) {
+		char detail[64];
+
+		snprintf(detail, sizeof(detail), "%d are open", PROXY_TUNNELS_MAX);
+		refuse_head(client, VERDICT_too_many, 0, detail);
+	} else {
+		client->internal = rule->internal;
+		client->tunneling = true;
+		proxy->tunnel_count++;
+		look_up(client);
+	}
+}
+
+static void read_head(struct proxy_client *client, uint32_t events)
+{
+	char *buffer = client->proxy->buffer;
+	ssize_t n = recv(client_fd(client), buffer, CONNECT_HEAD_BYTES_MAX,
+			 MSG_PEEK | MSG_DONTWAIT);
+	struct connect_head head;
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		proxy_client_free(client);
+		return;
+	}
+	connect_parse(buffer, (size_t)n, &head);
+	if (head.result == CONNECT_MORE && n == CONNECT_HEAD_BYTES_MAX) {
+		head.result = CONNECT_BAD;
+		head.status = 431;
+		head.reason = "its head is too long";
+	}
+	if (head.result == CONNECT_BAD)
+		refuse_head(client, VERDICT_bad_request, head.status, head.reason);
+	else if (head.result == CONNECT_MORE && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
+		proxy_client_free(client);
+	else if (head.result == CONNECT_MORE)
+		await_more_than(client, (size_t)n);
+	else if (head.result == CONNECT_TUNNEL && tunnel_consume(client_fd(client), head.size) < 0)
+		proxy_client_free(client);
+	else
+		decide(client, &head);
+}
+
+/* --- Being told ----------------------------------------------------------------------------------- */
+
+static void on_client(struct source *source, uint32_t events)
+{
+	struct proxy_client *client = container_of(source, struct proxy_client,
+						   tunnel.client.source);
+
+	switch (client->state) {
+	case PROXY_HEAD:
+		read_head(client, events);
+		break;
+	case PROXY_HELLO:
+		read_hello(client, events);
+		break;
+	case PROXY_LINGERING:
+		hear_out(client);
+		break;
+	default:
+		/* Nothing was waited for: the client is gone, both ways. */
+		proxy_client_free(client);
+		break;
+	}
+}
+
+int proxy_client_new(struct proxy *proxy, int fd)
+{
+	struct proxy_client *client = calloc(1, sizeof(*client));
+
+	if (!client) {
+		fd_close(fd);
+		return -ENOMEM;
+	}
+	client->proxy = proxy;
+	client->number = ++proxy->number;
+	client->tunnel = TUNNEL_INIT;
+	client->tunnel.loop = proxy->loop;
+	client->tunnel.buffer = proxy->buffer;
+	client->tunnel.total = &proxy->bytes;
+	client->tunnel.client.fd = fd;
+	client->tunnel.client.source.callback = on_client;
+	TAILQ_INSERT_TAIL(&proxy->clients, client, entry);
+	proxy->client_count++;
+	watch_client(client, EPOLLIN | EPOLLRDHUP);
+	proxy_client_set_deadline(client, now_monotonic() + HEAD_SECONDS * SECOND);
+	return 0;
+}
+
+void proxy_client_free(struct proxy_client *client)
+{
+	struct proxy *proxy = client->proxy;
+
+	tell_end(client);
+	resolve_cancel(&client->wait);
+	forget_race(client);
+	stop_tunneling(client);
+	tunnel_done(&client->tunnel);
+	TAILQ_REMOVE(&proxy->clients, client, entry);
+	proxy->client_count--;
+	free(client->answer);
+	free(client);
+	proxy_has_room(proxy);
+}
+
+static void look_at_idleness(struct proxy_client *client, int64_t now)
+{
+	const struct tunnel *tunnel = &client->tunnel;
+	int64_t until = tunnel->active_at + idle_nanoseconds(client->proxy);
+
+	if (until <= now)
+		proxy_client_free(client);
+	else
+		proxy_client_set_deadline(client, until);
+}
+
+void proxy_client_late(struct proxy_client *client, int64_t now)
+{
+	switch (client->state) {
+	case PROXY_HEAD:
+		refuse_head(client, VERDICT_bad_request, 408, "its head took too long");
+		break;
+	case PROXY_LOOK_UP:
+		resolve_cancel(&client->wait);
+		unresolved(client, 504, "no answer in time");
+		break;
+	case PROXY_RACE:
+		if (now >= client->give_up_at)
+			unreachable(client, true);
+		else
+			go_on_racing(client);
+		break;
+	case PROXY_HELLO:
+		mismatch(client, false, "no TLS hello came in time");
+		break;
+	case PROXY_OPEN:
+		look_at_idleness(client, now);
+		break;
+	case PROXY_REFUSED:
+		send_refusal(client);
+		break;
+	case PROXY_LINGERING:
+		proxy_client_free(client);
+		break;
+	}
+}

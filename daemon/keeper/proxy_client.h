@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "proxy.h"
+#include "race.h"
+#include "tunnel.h"
+
+/* One connection that came from the sandbox; shared by proxy.c and proxy_client.c only. */
+enum proxy_state {
+	PROXY_HEAD,	 /* what it wants is being read */
+	PROXY_LOOK_UP,	 /* the name is looked up */
+	PROXY_RACE,	 /* an address is being connected to */
+	PROXY_HELLO,	 /* it was told 200; its first TLS record is awaited */
+	PROXY_OPEN,	 /* bytes go */
+	PROXY_REFUSED,	 /* waits for its turn to be told no */
+	PROXY_LINGERING, /* was told, and is heard out so that it gets to read it */
+};
+
+struct proxy_client;
+
+struct proxy_race {
+	struct race race;
+	struct proxy_client *client;
+};
+
+struct proxy_client {
+	struct proxy *proxy;
+	TAILQ_ENTRY(proxy_client) entry;
+	enum proxy_state state;
+	bool tunneling; /* one of the tunnels that are counted */
+	bool plain;	/* absolute form, and not CONNECT */
+	bool internal;
+	bool opened; /* it was told that it is allowed: its end will be too */
+	struct allow_host host;
+	uint64_t number;
+	int64_t deadline;
+	int64_t give_up_at; /* while racing, beside the race's own deadline */
+	struct resolve_wait wait;
+	struct proxy_race *race; /* while racing */
+	char *answer;		 /* while refused */
+	size_t egress;		 /* its entry */
+	struct tunnel tunnel;
+};
+
+/* proxy_client.c: one more that was accepted. Its descriptor is closed when it fails. */
+int proxy_client_new(struct proxy *proxy, int fd);
+/* Closes it and forgets it. */
+void proxy_client_free(struct proxy_client *client);
+/* Its deadline has come. May free it. */
+void proxy_client_late(struct proxy_client *client, int64_t now);
+
+/* proxy.c */
+void proxy_client_set_deadline(struct proxy_client *client, int64_t at);
+/* One has ended: the next may be accepted. */
+void proxy_has_room(struct proxy *proxy);

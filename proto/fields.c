@@ -41,7 +41,7 @@
 #define FIELDS KEPT_FIELDS
 #include "field_table.h"
 
-#define THIS connection
+#define THIS trial_connection
 #define FIELDS CONNECTION_FIELDS
 #include "field_table.h"
 
@@ -282,7 +282,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
 		[FIELD_KEPT_LIST] = &kept_type,
-		[FIELD_CONNECTIONS] = &connection_type,
+		[FIELD_CONNECTIONS] = &trial_connection_type,
 		[FIELD_CONNECTION_SUM] = &connection_sum_type,
 	};
 

@@ -119,7 +119,7 @@ LIST_TYPE_(log_state_list, log_state)
 LIST_TYPE_(git_change_list, git_change)
 LIST_TYPE_(login_outcome_list, login_outcome)
 LIST_TYPE_(kept_list, kept)
-LIST_TYPE_(connection_list, connection)
+LIST_TYPE_(trial_connection_list, trial_connection)
 LIST_TYPE_(status_trial_list, status_trial)
 LIST_TYPE_(trial_list, trial_view)
 LIST_TYPE_(doctor_check_list, doctor_check)
@@ -174,7 +174,7 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 #define MEMBER_GIT_CHANGES_(n) struct git_change_list n;
 #define MEMBER_LOGIN_OUTCOMES_(n) struct login_outcome_list n;
 #define MEMBER_KEPT_LIST_(n) struct kept_list n;
-#define MEMBER_CONNECTIONS_(n) struct connection_list n;
+#define MEMBER_CONNECTIONS_(n) struct trial_connection_list n;
 #define MEMBER_CONNECTION_SUM_(n) struct connection_sum n;
 #define MEMBER_STATUS_TRIALS_(n) struct status_trial_list n;
 #define MEMBER_TRIALS_(n) struct trial_list n;

@@ -533,7 +533,7 @@
 	M(git_change, GIT_CHANGE_FIELDS)                                                         \
 	M(login_outcome, LOGIN_OUTCOME_FIELDS)                                                   \
 	M(kept, KEPT_FIELDS)                                                                     \
-	M(connection, CONNECTION_FIELDS)                                                         \
+	M(trial_connection, CONNECTION_FIELDS)                                                   \
 	M(connection_sum, CONNECTION_SUM_FIELDS)                                                 \
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \

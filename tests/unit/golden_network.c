@@ -34,7 +34,7 @@ int reply_show_network(msgpack_sbuffer *buffer)
 	const char *command[] = {"curl", "https://registry.example/"};
 	const char *hosts[] = {"registry.example"};
 	const char *addresses[] = {"203.0.113.7", "2001:db8::7"};
-	struct connection connections[] = {
+	struct trial_connection connections[] = {
 		{.has = {true, true, true, true, true, true, true, true},
 		 .host = "registry.example",
 		 .port = 443,

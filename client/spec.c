@@ -56,7 +56,9 @@ const struct option spec_options[] = {
 	 "a further path of the host, read-only unless rw; \\: is a colon of a name"},
 	{"env", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a variable to set"},
 	{"network", 0, "NETWORK", PROTOCOL_NETWORKS(WORD_), COMPLETE_NOTHING, false,
-	 "none (default), or host, which the outcome tells"},
+	 "allowlist (default, unless configured), none, or host, which the outcome tells"},
+	{"host", 0, "NAME[:PORT]", NULL, COMPLETE_NOTHING, true,
+	 "of network allowlist: a host that it may reach, or *.SUFFIX; port 443 unless said"},
 	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false,
 	 "its standard input, then end-of-file (default: nothing; ours is not passed on)"},
 	{"prompt-file", 0, "FILE", NULL, COMPLETE_FILE, false,
@@ -333,12 +335,12 @@ static int add_bind(json_t *launch, const char *value, struct trials_error *ret_
 	return 0;
 }
 
-static int add_toolchain(json_t *launch, const char *value)
+static int add_text(json_t *launch, const char *key, const char *value)
 {
-	json_t *toolchains = inner(launch, "toolchains", JSON_ARRAY);
+	json_t *texts = inner(launch, key, JSON_ARRAY);
 
-	if (toolchains)
-		json_array_append_new(toolchains, bytes_value(value));
+	if (texts)
+		json_array_append_new(texts, bytes_value(value));
 	return 0;
 }
 
@@ -351,7 +353,9 @@ static int set_option(json_t *launch, const struct given *given, struct trials_e
 	if (strcmp(name, "bind") == 0)
 		return add_bind(launch, given->value, ret_error);
 	if (strcmp(name, "toolchain") == 0)
-		return add_toolchain(launch, given->value);
+		return add_text(launch, "toolchains", given->value);
+	if (strcmp(name, "host") == 0)
+		return add_text(launch, "hosts", given->value);
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++)
 		if (strcmp(readers[i].option, name) == 0)
 			return set_from_table(launch, given->option, given->value, ret_error);

@@ -13,7 +13,7 @@
  */
 struct stream_writer {
 	struct context *context;
-	const char *stream; /* "stdout" or "stderr" */
+	const char *stream; /* "stdout", "stderr" */
 	FILE *file;
 	bool escape;
 	bool inside_line; /* the last byte written did not end one */

@@ -5,6 +5,7 @@
 
 #include "hold_print.h"
 #include "json.h"
+#include "net_print.h"
 #include "neutralise.h"
 #include "print.h"
 #include "proto/quantity.h"
@@ -296,6 +297,20 @@ static void print_toolchains(const json_t *toolchains)
 	}
 }
 
+static void print_list(const json_t *list, const char *name)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		char *text = json_display(item);
+
+		print_field(stdout, name, text);
+		free(text);
+	}
+}
+
 static void print_command(const json_t *trial)
 {
 	char *command = json_display_command(json_object_get(trial, "command"));
@@ -309,6 +324,7 @@ static void print_command(const json_t *trial)
 	json_print_field(trial, "commit", "commit");
 	json_print_field(trial, "cwd", "cwd");
 	json_print_field(trial, "network", "network");
+	print_list(json_object_get(trial, "hosts"), "host");
 	json_print_field(trial, "backend", "backend");
 	json_print_field(trial, "unit", "unit");
 	print_field(stdout, "labels", labels);
@@ -340,20 +356,6 @@ static void print_counters(const json_t *trial)
 		json_print_field(trial, "oom_kills", "oom kills");
 	if (json_whole(trial, "task_limit_hits", 0))
 		json_print_field(trial, "task_limit_hits", "forks refused");
-}
-
-static void print_list(const json_t *list, const char *name)
-{
-	json_t *item;
-	size_t i;
-
-	json_array_foreach(list, i, item)
-	{
-		char *text = json_display(item);
-
-		print_field(stdout, name, text);
-		free(text);
-	}
 }
 
 /* What would be run or obeyed by the next git there: worth a look before that. */
@@ -466,6 +468,7 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "plan_digest", "plan digest");
 	print_limits(context, json_object_get(trial, "limits"));
 	print_logs(context, json_object_get(trial, "logs"));
+	net_print(context, trial);
 	print_plan(json_object_get(trial, "plan"));
 	free(end);
 	free(hold);

@@ -356,6 +356,7 @@ static int config_load(const struct daemon *daemon, struct config *config, const
 {
 	int r = config_init(config);
 
+	config->check = plan_config_check;
 	if (r == 0)
 		r = config_find(config, file, daemon->config_folder, ret_fault);
 	if (r == 0 && daemon->backend >= 0)

@@ -12,12 +12,16 @@
 #include <string.h>
 
 #include "base/ini_text.h"
+#include "base/list.h"
 #include "base/toolchain.h"
 #include "proto/quantity.h"
 
 #define MAX_RUNNING_MAX 1024
 #define GRACE_SECONDS_MAX 3600
 #define SPARE_SECONDS_MAX 86400
+#define IDLE_SECONDS_MAX (7 * 86400)
+#define REFUSAL_BYTES_MAX 512
+#define INTERNAL_MAX 64
 
 struct config_key {
 	const char *section;
@@ -240,6 +244,80 @@ static int set_spare_keeper(struct config *config, const struct config_key *key,
 	return 0;
 }
 
+/* Words between blanks. What a word may be is for config->check. */
+static int set_words(struct text_list *list, const char *value, size_t most)
+{
+	struct text_list words = {0};
+	int r = 0;
+
+	while (r == 0 && *(value += strspn(value, " \t"))) {
+		size_t length = strcspn(value, " \t");
+
+		r = words.count < most ? text_list_add_format(&words, "%.*s", (int)length, value)
+				       : -EINVAL;
+		value += length;
+	}
+	if (r < 0) {
+		text_list_done(&words);
+		return r;
+	}
+	text_list_done(list);
+	*list = words;
+	return 0;
+}
+
+static int set_hosts(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	return set_words(&config->hosts, value, HOSTS_MAX);
+}
+
+static int set_internal(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	return set_words(&config->internal, value, INTERNAL_MAX);
+}
+
+static int set_network(struct config *config, const struct config_key *key, const char *value)
+{
+	int network = network_from_name(value);
+
+	(void)key;
+	if (network < 0)
+		return -EINVAL;
+	config->network = (enum network)network;
+	return 0;
+}
+
+static int set_host_network(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	return read_boolean(value, &config->host_network);
+}
+
+static int set_idle(struct config *config, const struct config_key *key, const char *value)
+{
+	double seconds;
+
+	(void)key;
+	if (quantity_time(value, &seconds) < 0 || seconds < 1 || seconds > IDLE_SECONDS_MAX)
+		return -EINVAL;
+	config->idle_seconds = seconds;
+	return 0;
+}
+
+/* It becomes the body of an answer: one line, and of nothing that a line cannot hold. */
+static int set_refusal(struct config *config, const struct config_key *key, const char *value)
+{
+	(void)key;
+	if (strlen(value) > REFUSAL_BYTES_MAX || value[0] == '\0')
+		return -EINVAL;
+	for (const char *at = value; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			return -EINVAL;
+	return set_text(&config->refusal, value);
+}
+
 #define LIMIT(name)                                                                                \
 	.has_offset = offsetof(struct config, limits.has.name),                                    \
 	.offset = offsetof(struct config, limits.name)
@@ -274,6 +352,30 @@ static const struct config_key config_keys[] = {
 	 .name = "Path",
 	 .set = set_harness_path,
 	 .allowed = "absolute folders separated by colons"},
+	{.section = "Network",
+	 .name = "Default",
+	 .set = set_network,
+	 .allowed = "allowlist, none or host"},
+	{.section = "Network",
+	 .name = "HostNetwork",
+	 .set = set_host_network,
+	 .allowed = "yes or no"},
+	{.section = "Network",
+	 .name = "Hosts",
+	 .set = set_hosts,
+	 .allowed = "at most 512 of HOST[:PORT] or *.SUFFIX[:PORT], separated by blanks"},
+	{.section = "Network",
+	 .name = "Internal",
+	 .set = set_internal,
+	 .allowed = "at most 64 of HOST:PORT, separated by blanks"},
+	{.section = "Network",
+	 .name = "IdleLimit",
+	 .set = set_idle,
+	 .allowed = "a time such as 30min, from 1s to 7d"},
+	{.section = "Network",
+	 .name = "Refusal",
+	 .set = set_refusal,
+	 .allowed = "a line of at most 512 bytes"},
 	{.section = "Limits",
 	 .name = "Wall",
 	 .set = set_wall,
@@ -429,6 +531,9 @@ int config_init(struct config *config)
 		.min_free = 2ull << 30,
 		.require_limits = true,
 		.spare_seconds = 60,
+		.network = NETWORK_allowlist,
+		.host_network = true,
+		.idle_seconds = 30 * 60,
 		.limits =
 			{
 				.has = {.wall_seconds = true,
@@ -455,10 +560,23 @@ void config_done(struct config *config)
 	free(config->bwrap);
 	free(config->path);
 	free(config->harness_path);
+	free(config->refusal);
+	text_list_done(&config->hosts);
+	text_list_done(&config->internal);
 	toolchain_list_done(&config->toolchains);
 	config->bwrap = NULL;
 	config->path = NULL;
 	config->harness_path = NULL;
+	config->refusal = NULL;
+}
+
+static int words_copy(const struct text_list *list, struct text_list *ret_copy)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < list->count; i++)
+		r = text_list_add(ret_copy, list->items[i]);
+	return r;
 }
 
 static int config_copy(struct config *ret_copy, const struct config *config)
@@ -467,16 +585,34 @@ static int config_copy(struct config *ret_copy, const struct config *config)
 
 	*ret_copy = *config;
 	ret_copy->toolchains = (struct toolchain_list){0};
+	ret_copy->hosts = ret_copy->internal = (struct text_list){0};
+	ret_copy->refusal = config->refusal ? strdup(config->refusal) : NULL;
 	ret_copy->bwrap = config->bwrap ? strdup(config->bwrap) : NULL;
 	ret_copy->path = config->path ? strdup(config->path) : NULL;
 	ret_copy->harness_path = config->harness_path ? strdup(config->harness_path) : NULL;
 	r = toolchain_list_copy(&config->toolchains, &ret_copy->toolchains);
+	if (r == 0)
+		r = words_copy(&config->hosts, &ret_copy->hosts);
+	if (r == 0)
+		r = words_copy(&config->internal, &ret_copy->internal);
 	if (r < 0 || (config->bwrap && !ret_copy->bwrap) || (config->path && !ret_copy->path) ||
+	    (config->refusal && !ret_copy->refusal) ||
 	    (config->harness_path && !ret_copy->harness_path)) {
 		config_done(ret_copy);
 		return r < 0 ? r : -ENOMEM;
 	}
 	return 0;
+}
+
+static int check(const struct config *config, const char *path, struct fault *ret_fault)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	int r = config->check(config, &fault);
+
+	if (r != FAULT)
+		return r;
+	return fault_set(ret_fault, ERROR_invalid, "%s: %s", path, fault.message),
+	       fault_hint(ret_fault, "see trialsd.conf(5)");
 }
 
 int config_read(struct config *config, const char *path, struct fault *ret_fault)
@@ -501,6 +637,8 @@ int config_read(struct config *config, const char *path, struct fault *ret_fault
 	r = ini_text_read(&reading.ini, text, size);
 	if (r == 0)
 		r = toolchain_list_check(&copy.toolchains, &reading.ini);
+	if (r == 0 && copy.check)
+		r = check(&copy, path, ret_fault);
 	if (r != 0) {
 		config_done(&copy);
 		return r;

@@ -24,8 +24,20 @@ struct config {
 	/* [Limits]: defaults for launches that do not say. Absent ones are not set. */
 	struct limits_spec limits; /* Wall= Stall= Memory= Swap= Tasks= CPU= Tmp= Home= Output= */
 	double grace_seconds;	   /* Grace=, default 10 */
+	/* [Network] */
+	enum network network;	   /* Default=allowlist|none|host, default allowlist */
+	bool host_network;	   /* HostNetwork=yes|no: whether a launch may ask for it */
+	struct text_list hosts;	   /* Hosts=, what every Trial of network allowlist may reach */
+	struct text_list internal; /* Internal=, of the hosts allowed those that may be internal */
+	double idle_seconds;	   /* IdleLimit=, of a tunnel, default 30min */
+	char *refusal;		   /* Refusal=, what a refused connection is told; or NULL */
 	/* [Toolchain NAME]: the person's own, each in the place of the shipped one of its name */
 	struct toolchain_list toolchains;
+	/*
+	 * What is beyond this layer to judge, or NULL: called with what was read, before that takes
+	 * the place of what was there. FAULT names section and key; the file is put in front.
+	 */
+	int (*check)(const struct config *config, struct fault *ret_fault);
 };
 
 /* The shipped defaults: wall 2h, tasks 2048, tmp and home 4G each, output 64M, grace 10s. */

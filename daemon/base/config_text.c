@@ -20,7 +20,7 @@ static void put(struct sink *sink, const char *section, const char *name, const 
 	sink->section = section;
 	if (value)
 		fprintf(sink->file, "%s=%s\n", name, value);
-	else
+	else if (name)
 		fprintf(sink->file, "#%s=\n", name);
 }
 
@@ -49,6 +49,16 @@ static void put_time(struct sink *sink, const char *section, const char *name, b
 	put(sink, section, name, has ? text : "infinity");
 }
 
+static void put_words(struct sink *sink, const char *section, const char *name,
+		      const struct text_list *words)
+{
+	put(sink, section, NULL, NULL);
+	fprintf(sink->file, "%s%s=", words->count ? "" : "#", name);
+	for (size_t i = 0; i < words->count; i++)
+		fprintf(sink->file, "%s%s", i ? " " : "", words->items[i]);
+	fputc('\n', sink->file);
+}
+
 /* All that has one line each, at the same place. */
 static int format_keys(const struct config *config, char **ret_text)
 {
@@ -67,6 +77,12 @@ static int format_keys(const struct config *config, char **ret_text)
 	put_time(&sink, "Daemon", "SpareKeeper", true, config->spare_seconds);
 	put(&sink, "Sandbox", "Path", config->path);
 	put(&sink, "Harness", "Path", config->harness_path);
+	put(&sink, "Network", "Default", network_name((int)config->network));
+	put(&sink, "Network", "HostNetwork", config->host_network ? "yes" : "no");
+	put_words(&sink, "Network", "Hosts", &config->hosts);
+	put_words(&sink, "Network", "Internal", &config->internal);
+	put_time(&sink, "Network", "IdleLimit", true, config->idle_seconds);
+	put(&sink, "Network", "Refusal", config->refusal);
 	put_time(&sink, "Limits", "Wall", limits->has.wall_seconds, limits->wall_seconds);
 	put_time(&sink, "Limits", "Stall", limits->has.stall_seconds, limits->stall_seconds);
 	put_limit(&sink, "Memory", limits->has.memory, limits->memory);

@@ -16,6 +16,7 @@ int config_reload(struct config *config, const char *file, const char *folder, i
 	int r;
 
 	r = config_init(&fresh);
+	fresh.check = config->check;
 	if (r == 0)
 		r = config_find(&fresh, file, folder, ret_fault);
 	if (r) {

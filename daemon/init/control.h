@@ -9,7 +9,8 @@
  * is a version to refuse by, not to negotiate.
  *
  *   init   -> keeper  HELLO      I am pid 1 of these namespaces, with these rights; with a
- *                                descriptor: O_PATH of their root
+ *                                descriptors: O_PATH of their root, and with
+ *                                network allowlist the proxy's listener
  *   keeper -> init    GO         with descriptors: the launch memfd, stdin, stdout, stderr
  *   init   -> keeper  STARTED    the main process was executed
  *                  or NOT_STARTED  it could not be: step and errno; init then ends
@@ -22,7 +23,7 @@
  *
  * When the keeper's end closes, for whatever reason, init does what FINISH says.
  */
-#define CONTROL_VERSION 3
+#define CONTROL_VERSION 4
 
 enum control_type {
 	CONTROL_HELLO = 1,
@@ -117,6 +118,15 @@ struct control_launch {
 };
 
 #define CONTROL_DESCRIPTORS 4 /* of GO */
+#define CONTROL_HELLO_DESCRIPTORS 2
+
+/*
+ * Where the proxy listens inside: the same in every sandbox, so that the environment can say it
+ * before there is one. Only pid 1 can have it, since nothing else runs by then.
+ */
+#define CONTROL_PROXY_PORT 3128
+#define CONTROL_PROXY_ARGUMENT "proxy" /* trials-init's third: make it */
+#define CONTROL_PROXY_BACKLOG 512
 
 /*
  * Leases come with the process, from this number on, and not with GO: a sandbox whose keeper is

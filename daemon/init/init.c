@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * trials-init: pid 1 of a Trial's sandbox (bwrap --as-pid-1), started as `trials-init FD LEASES`
- * with its end of the control socket (control.h) at FD and so many leases beside it. It starts the main process, reaps whatever is
- * orphaned, reports how the main process ended, and ends the namespace.
+ * trials-init: pid 1 of a Trial's sandbox (bwrap --as-pid-1), started as `trials-init FD LEASES
+ * [proxy]` with its end of the control socket (control.h) at FD and so many leases beside it. It
+ * starts the main process, reaps whatever is orphaned, reports how the main process ended, and ends
+ * the namespace.
  *
  * What shapes it:
  * - Everything in the namespace runs as the same user, so pid 1 must be out of reach before
@@ -15,6 +16,8 @@
  *   is left, and only then exit.
  * - kill(-1) outside a pid namespace would end everything the user runs. It is reached only as
  *   pid 1 and after GO, which the keeper sends only when HELLO proves the namespaces.
+ * - A socket belongs to the network namespace that it was made in, whoever holds it. So the listener
+ *   of the keeper's proxy is made here, handed out with HELLO, and closed: inside, nobody has it.
  * - One thread, no allocation, libc only.
  */
 
@@ -24,6 +27,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -361,36 +365,64 @@ static uint64_t effective_capabilities(void)
 	return data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
-/* The keeper keeps what is left of the home, or puts something there before anything runs. */
-static int send_with_root(struct init *init, struct control_packet *packet)
+/* The kernel takes the address whether or not the loopback is up; bwrap has brought it up. */
+static int proxy_listener(int *ret_fd)
+{
+	const struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(CONTROL_PROXY_PORT),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP);
+
+	if (fd < 0)
+		return -errno;
+	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) < 0 ||
+	    listen(fd, CONTROL_PROXY_BACKLOG) < 0) {
+		int error = errno;
+
+		close(fd);
+		return -error;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/*
+ * With the root: the keeper keeps what is left of the home, or puts something there before anything
+ * runs. And with the listener, if there is one.
+ */
+static int send_hello(struct init *init, struct control_packet *packet, int listener)
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(int) * CONTROL_HELLO_DESCRIPTORS)];
 	} ancillary = {0};
+	size_t count = listener < 0 ? 1 : CONTROL_HELLO_DESCRIPTORS;
+	int fds[CONTROL_HELLO_DESCRIPTORS] = {-1, listener};
 	struct iovec vector = {.iov_base = packet, .iov_len = sizeof(*packet)};
 	struct msghdr message = {
 		.msg_iov = &vector,
 		.msg_iovlen = 1,
 		.msg_control = &ancillary,
-		.msg_controllen = sizeof(ancillary),
+		.msg_controllen = CMSG_SPACE(sizeof(int) * count),
 	};
-	int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	ssize_t n;
 
-	if (root < 0)
+	fds[0] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fds[0] < 0)
 		return -errno;
 	packet->version = CONTROL_VERSION;
 	ancillary.header.cmsg_level = SOL_SOCKET;
 	ancillary.header.cmsg_type = SCM_RIGHTS;
-	ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(&ancillary.header), &root, sizeof(root));
+	ancillary.header.cmsg_len = CMSG_LEN(sizeof(int) * count);
+	memcpy(CMSG_DATA(&ancillary.header), fds, sizeof(int) * count);
 	n = sendmsg(init->control, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-	close(root);
+	close(fds[0]);
 	return n < 0 ? -errno : 0;
 }
 
-static int init_hello(struct init *init)
+static int init_hello(struct init *init, int listener)
 {
 	static const char *const names[CONTROL_NS_COUNT] = {
 		[CONTROL_NS_USER] = "/proc/self/ns/user",
@@ -414,7 +446,7 @@ static int init_hello(struct init *init)
 	packet.hello.uid = (uint32_t)getuid();
 	packet.hello.no_new_privileges = (uint32_t)prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L);
 	packet.hello.seccomp = (uint32_t)prctl(PR_GET_SECCOMP, 0L, 0L, 0L, 0L);
-	return send_with_root(init, &packet);
+	return send_hello(init, &packet, listener);
 }
 
 static int parse_number(const char *text, unsigned long least, unsigned long most)
@@ -429,13 +461,34 @@ static int parse_number(const char *text, unsigned long least, unsigned long mos
 	return (int)value;
 }
 
+/* Only what is wrong is said, on bwrap's standard error, which the keeper reads. */
+static int introduce(struct init *init, bool proxy)
+{
+	int listener = -1, r;
+
+	if (proxy) {
+		r = proxy_listener(&listener);
+		if (r < 0) {
+			fprintf(stderr, "trials-init: cannot listen on 127.0.0.1 inside: %s\n",
+				strerror(-r));
+			return r;
+		}
+	}
+	r = init_hello(init, listener);
+	if (listener >= 0)
+		close(listener);
+	return r;
+}
+
 int main(int argc, char **argv)
 {
 	struct init init = {.start = -1};
+	bool proxy = argc == 4 && strcmp(argv[3], CONTROL_PROXY_ARGUMENT) == 0;
 	int leases = 0;
 	sigset_t all;
 
-	if (argc != 3 || (init.control = parse_number(argv[1], 3, CONTROL_FD_LEASES - 1)) < 0 ||
+	if ((argc != 3 && !proxy) ||
+	    (init.control = parse_number(argv[1], 3, CONTROL_FD_LEASES - 1)) < 0 ||
 	    (leases = parse_number(argv[2], 0, CONTROL_LEASES_MAX)) < 0) {
 		fputs("trials-init: started by trial-keeper only\n", stderr);
 		return EXIT_FAILURE;
@@ -450,7 +503,7 @@ int main(int argc, char **argv)
 	sigemptyset(&all);
 	sigaddset(&all, SIGCHLD);
 	init.signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (init.signals < 0 || init_hello(&init) < 0)
+	if (init.signals < 0 || introduce(&init, proxy) < 0)
 		return EXIT_FAILURE;
 	/* The keeper will refuse it too; but nothing here may depend on that. */
 	if (getpid() != 1)

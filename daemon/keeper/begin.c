@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "listener.h"
 #include "state.h"
 
 #define HELLO_SECONDS 30
@@ -118,6 +119,50 @@ static int make_stdio(struct keeper *keeper)
 	return r < 0 ? refuse(keeper, "the output cannot be stored in the Trial's folder", r) : 0;
 }
 
+/* What is told of its connections is bounded like an output, and by this. */
+#define NETWORK_LOG_BYTES (8u * 1024u * 1024u)
+
+static bool has_proxy(const struct keeper *keeper)
+{
+	return keeper->plan.network == NETWORK_allowlist;
+}
+
+static int make_network(struct keeper *keeper)
+{
+	struct capture *log = &keeper->captures[STREAM_network];
+	uint64_t most = keeper->plan.output;
+	int r;
+
+	if (!has_proxy(keeper))
+		return 0;
+	r = capture_init(log, keeper->folder, STREAM_network,
+			 most < NETWORK_LOG_BYTES ? most : NETWORK_LOG_BYTES);
+	if (r < 0)
+		return refuse(keeper, "connections cannot be told in the Trial's folder", r);
+	return network_init(&keeper->network, &keeper->plan, log, &keeper->fault);
+}
+
+int keeper_open_network(struct keeper *keeper, const struct control_packet *hello)
+{
+	struct sandbox *sandbox = &keeper->sandbox;
+	size_t expected = has_proxy(keeper) ? CONTROL_HELLO_DESCRIPTORS : 1;
+	int r;
+
+	if (sandbox->handed != expected)
+		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				  "the sandbox handed out %zu descriptors and not %zu, nothing was "
+				  "started in it",
+				  sandbox->handed, expected);
+	if (!has_proxy(keeper))
+		return 0;
+	r = listener_check(sandbox->listener, hello->hello.namespaces[CONTROL_NS_NET],
+			   keeper->namespaces[CONTROL_NS_NET], &keeper->fault);
+	if (r == 0)
+		r = network_start(&keeper->network, &keeper->loop, &sandbox->listener,
+				  &keeper->fault);
+	return r;
+}
+
 /* Raises our own soft limit where it is low; *ret_before is what the sandbox gets back. */
 static int raise_descriptors(struct rlimit *ret_before)
 {
@@ -147,6 +192,7 @@ static int spawn(struct keeper *keeper)
 		.arguments = &keeper->plan.sandbox,
 		.cgroup = keeper->payload.fd,
 		.descriptors = &descriptors,
+		.proxy = has_proxy(keeper),
 	};
 	int r;
 
@@ -221,6 +267,8 @@ int keeper_begin(struct keeper *keeper)
 		r = make_limits(keeper);
 	if (r == 0)
 		r = make_stdio(keeper);
+	if (r == 0)
+		r = make_network(keeper);
 	if (r != 0)
 		return r;
 	r = boundary_own_namespaces(keeper->namespaces);

@@ -110,7 +110,15 @@ enum channel_descriptor {
 	X(login_paths, BYTES_LIST, OPTIONAL, 512, "below home: what a login is in, and not kept")  \
 	X(bound, BYTES_LIST, OPTIONAL, 512, "below home: on what something else is bound")         \
 	X(keep_home, BOOL, OPTIONAL, 0, "all that is in home is kept")                             \
-	X(session, UINT, OPTIONAL, 240, "which bind descriptor is a kept session to be put back")
+	X(session, UINT, OPTIONAL, 240, "which bind descriptor is a kept session to be put back")  \
+	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist: allow.h reads them")         \
+	X(internal, STRINGS, OPTIONAL, 64,                                                         \
+	  "of those hosts, which may be internal; others are nothing")                             \
+	X(refusal, STRING, OPTIONAL, 512,                                                          \
+	  "what a refused connection is told, instead of the usual")                               \
+	X(idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX,                                            \
+	  "of network allowlist: most silence of a tunnel")                                        \
+	X(expects_network, BOOL, OPTIONAL, 0, "its Harness needs hosts: none asked for is told")
 
 #define KEEPER_HELLO_FIELDS(X)                                                                     \
 	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \

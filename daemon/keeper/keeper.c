@@ -146,6 +146,8 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 	if (r == 0)
 		r = pinned_check(keeper->sandbox.init_pid, &keeper->plan.pinned, &keeper->fault);
 	if (r == 0)
+		r = keeper_open_network(keeper, packet);
+	if (r == 0)
 		r = keeper_prepare_home(keeper);
 	if (r != 0)
 		keeper_fail(keeper, r);
@@ -629,6 +631,7 @@ static void keeper_done(struct keeper *keeper)
 {
 	size_t i;
 
+	network_done(&keeper->network);
 	for (i = 0; i < STREAM_COUNT; i++)
 		capture_done(&keeper->captures[i]);
 	keeper_forget_start(keeper);

@@ -24,7 +24,7 @@ static int refuse(struct keeper *keeper, const char *what, int error)
 static void write_record_again(struct keeper *keeper)
 {
 	struct record_file file = RECORD_FILE_INIT;
-	bool durable = !keeper->channel_open;
+	bool durable = !keeper->channel_open || keeper->record.connections.count > 0;
 	int r = record_write(&file, keeper->folder, &keeper->record, durable);
 
 	if (r < 0) {

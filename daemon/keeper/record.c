@@ -44,7 +44,7 @@ int record_reserve(struct record_file *file, int folder_fd)
 	if (file->fd < 0)
 		return file->fd == -ENOSPC || file->fd == -EDQUOT ? file->fd : 0;
 	do
-		r = -posix_fallocate(file->fd, 0, RECORD_BYTES_MAX);
+		r = -posix_fallocate(file->fd, 0, RECORD_BYTES_RESERVED);
 	while (r == -EINTR);
 	return r == -ENOSPC || r == -EDQUOT ? r : 0;
 }
@@ -119,6 +119,16 @@ int record_write(struct record_file *file, int folder_fd, const struct outcome_r
 }
 
 int record_read(int folder_fd, struct message **ret_message, struct outcome_record *ret_record)
+{
+	int r = record_read_whole(folder_fd, ret_message, ret_record);
+
+	if (r == 0)
+		record_leave_out_connections(ret_record);
+	return r;
+}
+
+int record_read_whole(int folder_fd, struct message **ret_message,
+		      struct outcome_record *ret_record)
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ char *bytes = NULL;

@@ -8,9 +8,15 @@
  * Written to `outcome.new`, fsynced when durable is wanted, renamed. A torn or missing file counts
  * as absent. Shared by the keeper, which writes it, and trialsd, which reads it after a crash.
  *
- * Room for it is taken before the Trial starts: by its end it may have filled the disk itself.
+ * Room for it is taken before the Trial starts: by its end it may have filled the disk itself. Not
+ * for its connections: where there is none left for these, they are summed (network_sum).
+ *
+ * Connections are in this file alone: trialsd reads them when one Trial is shown. So neither the
+ * channel nor the ledger nor a page of a list has to hold what a Trial can make so large.
  */
-#define RECORD_BYTES_MAX (48u * 1024u)
+#define RECORD_BYTES_RESERVED (48u * 1024u)
+/* With CONNECTIONS_MAX connections, whose names are as long as can be. */
+#define RECORD_BYTES_MAX (RECORD_BYTES_RESERVED + 640u * 1024u)
 
 struct record_file {
 	int fd;	       /* -1: nothing is reserved */
@@ -20,7 +26,7 @@ struct record_file {
 #define RECORD_FILE_INIT ((struct record_file){.fd = -1})
 
 /*
- * Creates `outcome.new` anew, RECORD_BYTES_MAX long. -ENOSPC, -EDQUOT when there is no room; a file
+ * Creates `outcome.new` anew, RECORD_BYTES_RESERVED long. -ENOSPC, -EDQUOT when there is no room; a file
  * system that cannot reserve is no error, and neither is any other reason to do without.
  */
 int record_reserve(struct record_file *file, int folder_fd);
@@ -35,10 +41,17 @@ int record_write(struct record_file *file, int folder_fd, const struct outcome_r
 void record_file_done(struct record_file *file, int folder_fd);
 
 /*
- * The record points into *ret_message. -ENOENT when absent or torn; -EBADMSG is not returned: a
+ * The record, its connections left out, points into *ret_message. -ENOENT when absent or torn; -EBADMSG is not returned: a
  * file that does not decode is as good as none.
  */
 int record_read(int folder_fd, struct message **ret_message, struct outcome_record *ret_record);
+/* With its connections. */
+int record_read_whole(int folder_fd, struct message **ret_message,
+		      struct outcome_record *ret_record);
+void record_leave_out_connections(struct outcome_record *record);
+/* Adds what is told one by one. */
+void connection_sum_add(struct connection_sum *sum,
+			const struct trial_connection_list *connections);
 
 /*
  * A stream's files in a Trial's folder. `stdout` holds the head: the first half of the cap. What

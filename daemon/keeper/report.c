@@ -64,11 +64,12 @@ static void note_unstored(struct keeper *keeper, const struct capture *capture)
 
 static void fill_logs(struct keeper *keeper)
 {
+	int count = keeper->plan.network == NETWORK_allowlist ? STREAM_COUNT : STREAM_network;
 	int i;
 
 	if (!keeper->capturing)
 		return;
-	for (i = 0; i < STREAM_COUNT; i++) {
+	for (i = 0; i < count; i++) {
 		const struct capture *capture = &keeper->captures[i];
 
 		keeper->logs[i] = (struct log_state){
@@ -81,7 +82,7 @@ static void fill_logs(struct keeper *keeper)
 			note_unstored(keeper, capture);
 	}
 	keeper->record.has.logs = true;
-	keeper->record.logs.count = STREAM_COUNT;
+	keeper->record.logs.count = (size_t)count;
 	keeper->record.logs.items = keeper->logs;
 }
 
@@ -107,6 +108,8 @@ void keeper_report(struct keeper *keeper)
 	timer_stop(&keeper->wall);
 	timer_stop(&keeper->stall);
 	moment_now(&keeper->span.end);
+	/* Before anything is cloned: no look-up's thread can then hold what a child would wait for. */
+	network_finish(&keeper->network, &keeper->plan, &keeper->record);
 	/* Whatever wrote is gone: what the pipes hold now is all there is. */
 	if (keeper->capturing)
 		for (i = 0; i < STREAM_COUNT; i++)
@@ -136,11 +139,14 @@ void keeper_report(struct keeper *keeper)
 	keeper_keep_home(keeper);
 }
 
+/* Its connections are in the record's file: trialsd keeps of them what is always told alone. */
 void keeper_say_ended(struct keeper *keeper)
 {
-	if (keeper->channel_open &&
-	    channel_send(keeper->channel, CHANNEL_ended, &outcome_record_type, &keeper->record,
-			 NULL, 0, false) < 0)
+	struct outcome_record record = keeper->record;
+
+	record_leave_out_connections(&record);
+	if (keeper->channel_open && channel_send(keeper->channel, CHANNEL_ended,
+						 &outcome_record_type, &record, NULL, 0, false) < 0)
 		keeper->channel_open = false;
 }
 
@@ -152,12 +158,19 @@ static bool may_pass(int error)
 
 void keeper_write_record(struct keeper *keeper)
 {
-	bool durable = !keeper->channel_open;
+	/* Only the file has its connections, so it has to be there whatever comes. */
+	bool durable = !keeper->channel_open || keeper->record.connections.count > 0;
 
 	keeper->result = record_write(&keeper->record_file, keeper->folder, &keeper->record,
 				      durable);
 	keeper->recorded = keeper->result == 0;
 	keeper->durable = keeper->recorded && durable;
+	/* Where there is room for less only, that is better than to wait for more. */
+	if (may_pass(keeper->result) && keeper->record.connections.count > 0) {
+		network_sum(&keeper->record);
+		keeper_write_record(keeper);
+		return;
+	}
 	/* Leaving without it would make the Trial lost. */
 	if (may_pass(keeper->result))
 		keeper_set_deadline(keeper, DEADLINE_RECORD, RECORD_RETRY_SECONDS);

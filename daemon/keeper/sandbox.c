@@ -61,6 +61,7 @@ void sandbox_init(struct sandbox *sandbox)
 		.bwrap_fd = -1,
 		.init_fd = -1,
 		.root = -1,
+		.listener = -1,
 	};
 }
 
@@ -71,6 +72,7 @@ void sandbox_done(struct sandbox *sandbox)
 	sandbox->bwrap_fd = fd_close(sandbox->bwrap_fd);
 	sandbox->init_fd = fd_close(sandbox->init_fd);
 	sandbox->root = fd_close(sandbox->root);
+	sandbox->listener = fd_close(sandbox->listener);
 }
 
 /* bwrap's options, NUL-terminated, one after another. */
@@ -123,8 +125,10 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 				 size_t count, int report)
 {
 	char program[] = "bwrap", option[] = "--args", separator[] = "--", arguments[16], init[32],
-	     control[16], leases[16];
-	char *const argv[] = {program, option, arguments, separator, init, control, leases, NULL};
+	     control[16], leases[16], proxy[] = CONTROL_PROXY_ARGUMENT;
+	char *const argv[] = {program, option,	arguments, separator,
+			      init,    control, leases,	   order->proxy ? proxy : NULL,
+			      NULL};
 	char *const environment[] = {NULL};
 	int bwrap;
 	size_t i;
@@ -328,26 +332,43 @@ static pid_t sender(struct msghdr *message)
 	return 0;
 }
 
-/* The first that came along, or -1. */
-static int descriptor_of(struct msghdr *message)
+/* Room for more than there should be, so that it can be told that there were. */
+#define HANDED_MAX 4
+
+struct handed {
+	int fds[HANDED_MAX];
+	size_t count;
+};
+
+static void handed_close(struct handed *handed)
+{
+	for (size_t i = 0; i < handed->count; i++)
+		fd_close(handed->fds[i]);
+}
+
+static void handed_take(struct handed *handed, struct msghdr *message)
 {
 	struct cmsghdr *header;
-	int fd = -1;
+	size_t count;
 
-	for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header))
-		if (header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
-		    header->cmsg_len >= CMSG_LEN(sizeof(int)))
-			memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-	return fd;
+	for (header = CMSG_FIRSTHDR(message); header; header = CMSG_NXTHDR(message, header)) {
+		if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS)
+			continue;
+		count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+		if (count > HANDED_MAX - handed->count)
+			continue; /* cannot be: the space received into holds no more */
+		memcpy(handed->fds + handed->count, CMSG_DATA(header), count * sizeof(int));
+		handed->count += count;
+	}
 }
 
 int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 {
 	union {
 		struct cmsghdr header;
-		char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int))];
+		char space[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(sizeof(int) * HANDED_MAX)];
 	} ancillary;
-	_cleanup_close_ int root = -1;
+	_cleanup_(handed_close) struct handed handed = {0};
 	struct iovec vector = {.iov_base = ret_packet, .iov_len = sizeof(*ret_packet)};
 	struct msghdr message = {
 		.msg_iov = &vector,
@@ -367,21 +388,24 @@ int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 		return errno == ECONNRESET ? 0 : -errno;
 	if (n == 0)
 		return 0;
-	root = descriptor_of(&message);
-	/* Room for one descriptor: whoever sends more has them truncated away. */
+	handed_take(&handed, &message);
 	if (n != (ssize_t)sizeof(*ret_packet) || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) ||
 	    ret_packet->version != CONTROL_VERSION)
 		return -EBADMSG;
 	pid = sender(&message);
-	if (pid <= 0 ||
-	    (sandbox->init_pid ? pid != sandbox->init_pid : ret_packet->type != CONTROL_HELLO))
+	if (pid <= 0 || (sandbox->init_pid ? pid != sandbox->init_pid || handed.count > 0
+					   : ret_packet->type != CONTROL_HELLO))
 		return -EBADMSG;
 	if (!sandbox->init_pid) {
 		sandbox->init_fd = pidfd_open(pid);
 		if (sandbox->init_fd < 0)
 			return sandbox->init_fd == -ESRCH ? 0 : sandbox->init_fd;
 		sandbox->init_pid = pid;
-		sandbox->root = fd_steal(&root);
+		sandbox->handed = handed.count;
+		if (handed.count > 0)
+			sandbox->root = fd_steal(&handed.fds[0]);
+		if (handed.count > 1)
+			sandbox->listener = fd_steal(&handed.fds[1]);
 	}
 	return 1;
 }

@@ -23,6 +23,8 @@ struct sandbox {
 	pid_t init_pid; /* 0 until HELLO */
 	int init_fd;	/* pidfd; -1: not known, or gone */
 	int root;	/* O_PATH of its root, which came with HELLO; or -1 */
+	int listener;	/* of its proxy, which came with it too; or -1 */
+	size_t handed;	/* descriptors that came with HELLO, those that are no use included */
 	size_t text_size;
 	char text[SANDBOX_TEXT_BYTES + 1];
 };
@@ -39,6 +41,7 @@ struct sandbox_order {
 	const struct text_list *arguments; /* bwrap's options */
 	int cgroup;			   /* where it starts, or -1 */
 	const struct rlimit *descriptors;  /* RLIMIT_NOFILE for it; NULL: as ours */
+	bool proxy;			   /* trials-init is to make a listener */
 };
 
 void sandbox_init(struct sandbox *sandbox);

@@ -19,13 +19,15 @@ static void arm(struct keeper *keeper)
 
 static void take(struct keeper *keeper, uint64_t cpu_microseconds)
 {
-	struct activity_sample sample = {.cpu_microseconds = cpu_microseconds};
+	struct activity_sample sample = {.cpu_microseconds = cpu_microseconds,
+					 .proxy_bytes = network_bytes(&keeper->network)};
 	struct moment now;
 	size_t i;
 
 	moment_now(&now);
 	sample.at = now.monotonic;
-	for (i = 0; i < STREAM_COUNT; i++)
+	/* Not what is told of its connections: to ask for what is refused is no work. */
+	for (i = 0; i < STREAM_network; i++)
 		sample.output_bytes += keeper->captures[i].bytes;
 	if (activity_take(&keeper->activity, &sample, &keeper->facts.inactivity))
 		keeper_order(keeper, END_STALL_LIMIT, keeper->plan.grace_seconds);

@@ -14,6 +14,7 @@
 #include "keep.h"
 #include "limits.h"
 #include "logins.h"
+#include "network.h"
 #include "outcome.h"
 #include "record.h"
 #include "sandbox.h"
@@ -65,6 +66,7 @@ struct keeper {
 	bool keeping;		   /* after the record: `ended` waits for it */
 	struct capture captures[STREAM_COUNT];
 	bool capturing;
+	struct trial_network network; /* of allowlist */
 	uint64_t namespaces[CONTROL_NS_COUNT];
 
 	struct timer wall;
@@ -101,6 +103,8 @@ struct keeper {
 
 /* begin.c: from the packet to a bwrap that was started. FAULT with keeper->fault filled, -errno. */
 int keeper_begin(struct keeper *keeper);
+/* HELLO was verified: what came with it, and the proxy. FAULT, -errno. */
+int keeper_open_network(struct keeper *keeper, const struct control_packet *hello);
 /* HELLO was verified: hands over what is to be started. FAULT. */
 int keeper_go(struct keeper *keeper);
 /* Closes what is needed only to start. */

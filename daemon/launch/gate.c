@@ -281,7 +281,7 @@ int launch_spawn(Launch *launch)
  */
 static bool folder_is_fresh(int folder_fd)
 {
-	static const char *const names[] = {"outcome", "stdout", "stderr"};
+	static const char *const names[] = {"outcome", "stdout", "stderr", "network"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (faccessat(folder_fd, names[i], F_OK, AT_SYMLINK_NOFOLLOW) == 0)

@@ -11,6 +11,7 @@
 
 /*
  * What the parts of a plan share. plan.c calls them in this order:
+ *   network.c      which network, and which hosts may be reached
  *   limits.c       what is asked for and in force, and the sizes of the tmpfs
  *   bound.c        the launch's host paths, resolved
  *   repository_git.c  what git needs beside the repository's tree
@@ -36,6 +37,13 @@ struct tmpfs_sizes {
 int limits_settle(struct plan *plan, const struct config *config,
 		  const struct launch_request *launch, struct tmpfs_sizes *ret_sizes,
 		  struct fault *ret_fault);
+
+/* The network: network.c. What the launch asks for; what its session needs; its variables. */
+#define PLAN_PROXY_URL "http://127.0.0.1:3128"
+int network_settle(struct plan *plan, const struct plan_host *host,
+		   const struct launch_request *launch, struct fault *ret_fault);
+int network_session(struct plan *plan, const struct session_plan *session, struct fault *ret_fault);
+int network_environment(struct plan *plan);
 
 /* A host path that a launch names, and where it goes. */
 struct bound {

@@ -73,6 +73,11 @@ int plan_digest(const struct plan *plan, const struct text_list *arguments, char
 		add_text(&hash, words_have(&plan->secrets, pair->name) ? NULL : pair->value);
 	}
 	LIMITS_FIELDS(DIGEST_LIMIT_)
+	if (plan->network == NETWORK_allowlist) {
+		add_list(&hash, &plan->hosts);
+		add_list(&hash, &plan->internal);
+		add_number(&hash, "idle", plan->idle_seconds);
+	}
 	sha256_digest(&hash, sizeof(digest), digest);
 	base16_encode_update(ret_digest, sizeof(digest), digest);
 	ret_digest[64] = '\0';

@@ -9,7 +9,8 @@
  * The environment, built from nothing: what a session needs to work at all, then what the launch
  * names. Nothing of trialsd's own is inherited.
  *
- * What toolchains say comes before what a session needs, and both before what a launch names. A launch
+ * What toolchains say comes before what a session needs, that before what leads to the proxy, and all
+ * of it before what a launch names. A launch
  * may replace anything but HOME, USER and LOGNAME: they say what the sandbox is (the
  * fresh home, the one user of its passwd) and would be a lie with any other value.
  *
@@ -114,6 +115,8 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 
 	if (r == 0 && session)
 		r = session_set(plan, session);
+	if (r == 0)
+		r = network_environment(plan);
 	for (size_t i = 0; r == 0 && i < launch->environment.count; i++) {
 		const struct pair *pair = &launch->environment.items[i];
 

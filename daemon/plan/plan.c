@@ -195,8 +195,9 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 {
 	int r;
 
-	plan->network = launch->has.network ? launch->network : NETWORK_none;
 	r = harness_check_keys(launch, fault);
+	if (r == 0)
+		r = network_settle(plan, host, launch, fault);
 	if (r == 0)
 		r = command_copy(plan, launch, fault);
 	return r == 0 ? limits_settle(plan, host->config, launch, ret_sizes, fault) : r;
@@ -222,6 +223,8 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = session_command(plan, session);
 	if (r == 0 && session)
 		r = session_bounds(&bounds, session, fault);
+	if (r == 0 && session)
+		r = network_session(plan, session, fault);
 	if (r == 0)
 		r = toolchains_open(&toolchains, host, launch, fault);
 	if (r == 0)
@@ -368,6 +371,9 @@ struct plan *plan_free(struct plan *plan)
 	secrets_wipe(plan);
 	pair_list_done(&plan->environment);
 	free(plan->cwd);
+	text_list_done(&plan->hosts);
+	text_list_done(&plan->internal);
+	free(plan->refusal);
 	free(plan->repository);
 	free(plan->home);
 	free(plan->bound_home);

@@ -106,6 +106,12 @@ struct plan {
 	size_t session_folder;	 /* the number of its descriptor, from 1; 0: there is none */
 	struct text_list pinned; /* mount points inside, to be looked at from within */
 	enum network network;
+	/* Of network allowlist: network.c. */
+	struct text_list hosts;	   /* that may be reached, as allow.h reads them */
+	struct text_list internal; /* of trialsd.conf; of those allowed, what may be internal */
+	char *refusal;		   /* or NULL */
+	double idle_seconds;
+	bool expects_network;	   /* its Harness needs hosts */
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */
 	double grace_seconds;
@@ -134,6 +140,9 @@ int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
 /* What a look at a program found, for session_plan_make. */
 void plan_learn_program(const struct plan_host *host, const struct program_known *program);
 struct plan *plan_free(struct plan *plan);
+
+/* What of a configuration only this layer can judge: for config.check. */
+int plan_config_check(const struct config *config, struct fault *ret_fault);
 
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,

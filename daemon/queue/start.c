@@ -105,7 +105,9 @@ static int facts_keep(struct trial_work *work, const struct trial_harness *harne
 			.writable = work->writable.count > 0,
 			.wall_seconds = plan->limits.has.wall_seconds,
 			.harness = harness->name != NULL,
-			.toolchains = plan->toolchain_count > 0},
+			.toolchains = plan->toolchain_count > 0,
+			.hosts = plan->network == NETWORK_allowlist},
+		.hosts = plan->hosts,
 		.toolchains = {.count = plan->toolchain_count},
 		.harness = *harness,
 		.repository = plan->repository,
@@ -143,6 +145,8 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 			.unchecked = true,
 			.stop_signal = plan->stop_signal != 0,
 			.keep_home = plan->keep_home,
+			.idle_seconds = plan->network == NETWORK_allowlist,
+			.expects_network = plan->expects_network,
 			.session = plan->session_folder > 0,
 			.repository = plan->repository_folder > 0,
 			.git_folder = plan->git_folder > 0},
@@ -169,6 +173,11 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 		.bound = plan->bound,
 		.keep_home = plan->keep_home,
 		.session = plan->session_folder,
+		.hosts = plan->hosts,
+		.internal = plan->internal,
+		.refusal = plan->refusal,
+		.idle_seconds = plan->idle_seconds,
+		.expects_network = plan->expects_network,
 	};
 }
 

@@ -506,10 +506,11 @@ static void on_of_got(struct ledger_call *call)
 	submit_go_on(submit, r);
 }
 
-void queue_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
-		  submit_done done, void *context)
+void queue_submit(Queue *queue, const struct launch_request *asked, int prompt_fd, submit_done done,
+		  void *context)
 {
 	struct submit_result failed = {.result = -ENOMEM};
+	struct launch_request settled = *asked, *request = &settled;
 	struct submit *submit = calloc(1, sizeof(*submit));
 	int r;
 
@@ -525,6 +526,11 @@ void queue_submit(Queue *queue, const struct launch_request *request, int prompt
 	submit->context = context;
 	submit->fault = FAULT_INIT;
 	msgpack_sbuffer_init(&submit->spec);
+	/* What it is accepted with is what it will have, whatever is configured by then. */
+	if (!request->has.network) {
+		request->has.network = true;
+		request->network = queue->host->config->network;
+	}
 	r = submit_check(submit, request);
 	if (r == 0)
 		r = submit_take(submit, request);

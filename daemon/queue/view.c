@@ -9,6 +9,9 @@
  */
 #include "queue/view.h"
 
+#include "keeper/record.h"
+
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -211,6 +214,7 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->toolchains = facts.toolchains;
 			trial->has.toolchains = true;
 		}
+		ret_view->hosts = facts.hosts;
 		if (with_plan) {
 			trial->plan = facts.plan;
 			trial->has.plan = facts.has.plan;
@@ -218,6 +222,36 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 	}
 	view_row(ret_view, row);
 	return view_logs(ret_view);
+}
+
+void view_add_network(struct view *view)
+{
+	_cleanup_close_ int folder_fd = open(view->folder,
+					     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct trial_view *trial = &view->trial;
+	struct outcome_record record;
+
+	trial->hosts = view->hosts;
+	trial->has.hosts = view->hosts.count > 0;
+	if (trial->state != STATE_ended || folder_fd < 0 ||
+	    record_read_whole(folder_fd, &view->connections, &record) < 0)
+		return;
+	trial->connections = record.connections;
+	trial->has.connections = record.has.connections;
+	trial->connections_more = record.connections_more;
+	trial->has.connections_more = record.has.connections_more;
+}
+
+void view_sum_network(struct view *view)
+{
+	struct trial_view *trial = &view->trial;
+
+	connection_sum_add(&trial->connections_more, &trial->connections);
+	trial->has.connections_more = trial->has.connections_more || trial->connections.count > 0;
+	trial->has.connections = false;
+	trial->connections.count = 0;
+	trial->has.hosts = false;
+	trial->hosts.count = 0;
 }
 
 void view_done(struct view *view)
@@ -229,6 +263,7 @@ void view_done(struct view *view)
 	message_free(view->spec);
 	message_free(view->facts);
 	message_free(view->record);
+	message_free(view->connections);
 	memset(view, 0, sizeof(*view));
 }
 

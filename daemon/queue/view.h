@@ -15,7 +15,8 @@
 	X(writable, BYTES_LIST, OPTIONAL, 256, "host paths that it may write to")                  \
 	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "its wall limit")                          \
 	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: as it was found")                    \
-	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "as they were found")
+	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "as they were found")                        \
+	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist: as planned")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
@@ -34,12 +35,21 @@ struct view {
 	struct message *spec;
 	struct message *facts;
 	struct message *record;
+	struct message *connections;
+	struct text_list hosts; /* what it may reach */
 	struct log_state *logs;
 	struct trial_toolchain *toolchains;
 };
 
 int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,
 	      bool with_plan);
+/*
+ * What is told of one Trial alone, since it may be long: the hosts that it may reach, and, of the
+ * record in its folder, its connections. Those that cannot be read are left out.
+ */
+void view_add_network(struct view *view);
+/* The hosts left out again, the connections summed. */
+void view_sum_network(struct view *view);
 void view_done(struct view *view);
 
 /* Where a Trial may write on this host, of its facts; the copies are the caller's. */

@@ -176,6 +176,18 @@ void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REA
 	view->has.waits_for = view->waits_for != NULL;
 }
 
+/* A Trial that is large otherwise is told without the list, rather than not at all. */
+static void add_network(struct request *request, struct view *view)
+{
+	msgpack_sbuffer frame;
+
+	view_add_network(view);
+	msgpack_sbuffer_init(&frame);
+	if (frame_write_reply(&frame, request->number, &trial_view_type, &view->trial) == -EMSGSIZE)
+		view_sum_network(view);
+	msgpack_sbuffer_destroy(&frame);
+}
+
 void request_reply_row(struct request *request, const struct ledger_row *row)
 {
 	Queue *queue = request_queue(request);
@@ -187,6 +199,8 @@ void request_reply_row(struct request *request, const struct ledger_row *row)
 			      "not enough memory", NULL);
 	} else {
 		view_add_queue(&view.trial, queue, reason);
+		if (request->whole)
+			add_network(request, &view);
 		session_reply(request->session, request->number, &trial_view_type, &view.trial);
 	}
 	view_done(&view);
@@ -265,6 +279,7 @@ static void handle_show(struct request *request, const void *arguments)
 
 	request->id = show->id;
 	request->with_plan = show->plan;
+	request->whole = true;
 	request->call.done = on_got;
 	ledger_get(request_ledger(request), &request->call, request->id);
 }

@@ -342,6 +342,12 @@ int record_read(int folder_fd, struct message **ret_message, struct outcome_reco
 	return 0;
 }
 
+int record_read_whole(int folder_fd, struct message **ret_message,
+		      struct outcome_record *ret_record)
+{
+	return record_read(folder_fd, ret_message, ret_record);
+}
+
 enum backend launcher_backend(const Launcher *launcher)
 {
 	(void)launcher;

@@ -74,6 +74,8 @@ void fixture_init(struct plan_fixture *fixture)
 	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
 		make_folder(at(fixture, "%s", folders[i]));
 	fixture->config.grace_seconds = 10;
+	fixture->config.host_network = true;
+	fixture->config.idle_seconds = 1800;
 	ck_assert_int_eq(plan_host_init(&fixture->host, at(fixture, "home"), at(fixture, "state"),
 					at(fixture, "run"), at(fixture, "conf/trialsd"),
 					&fixture->config, &fixture->fault),

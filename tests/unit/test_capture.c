@@ -357,8 +357,8 @@ START_TEST(record_reserved)
 
 	ck_assert_int_eq(record_reserve(&file, folder_fd), 0);
 	ck_assert_int_eq(fstatat(folder_fd, "outcome.new", &st, 0), 0);
-	ck_assert_int_eq(st.st_size, RECORD_BYTES_MAX);
-	ck_assert_int_ge(st.st_blocks * 512, RECORD_BYTES_MAX);
+	ck_assert_int_eq(st.st_size, RECORD_BYTES_RESERVED);
+	ck_assert_int_ge(st.st_blocks * 512, RECORD_BYTES_RESERVED);
 	reserved = st.st_ino;
 	ck_assert_int_eq(record_read(folder_fd, &message, &got), -ENOENT);
 	ck_assert_int_eq(record_write(&file, folder_fd, &record, false), 0);

@@ -110,7 +110,7 @@ static const struct {
 	{{"wait"}, "ID... is missing"},
 	{{"help", "a", "b"}, "too many operands: \"b\""},
 	{{"launch", "--network", "bridge", "x"},
-	 "--network takes one of: none host; not \"bridge\""},
+	 "--network takes one of: none host allowlist; not \"bridge\""},
 };
 
 START_TEST(refused)

@@ -60,6 +60,11 @@ START_TEST(the_defaults)
 	ck_assert_uint_eq(config.limits.output, 64u << 20);
 	ck_assert(!config.limits.has.memory && !config.limits.has.swap && !config.limits.has.cpu);
 	ck_assert_double_eq(config.grace_seconds, 10);
+	ck_assert_int_eq(config.network, NETWORK_allowlist);
+	ck_assert(config.host_network);
+	ck_assert_uint_eq(config.hosts.count + config.internal.count, 0);
+	ck_assert_double_eq(config.idle_seconds, 1800);
+	ck_assert_ptr_null(config.refusal);
 	ck_assert_int_eq(config_read(&config, path, &fault), -ENOENT);
 	ck_assert_ptr_null(fault.message);
 }
@@ -100,6 +105,13 @@ START_TEST(every_key_is_read)
 				   "SpareKeeper=2min\n"
 				   "[Sandbox]\n"
 				   "Path=/opt/a=b:/c/bin:/bin;x#y\n"
+				   "[Network]\n"
+				   "Default=none\n"
+				   "HostNetwork=no\n"
+				   "Hosts=a.example \t *.b.example:8443\n"
+				   "Internal=127.0.0.1:8080\n"
+				   "IdleLimit=2h\n"
+				   "Refusal=no: HOST:PORT\n"
 				   "[Limits]\n"
 				   "Wall=1h 30min\n"
 				   "Stall=10min\n"
@@ -119,6 +131,14 @@ START_TEST(every_key_is_read)
 	ck_assert_str_eq(config.bwrap, "/opt/my bwrap/bwrap");
 	ck_assert(!config.require_limits);
 	ck_assert_double_eq(config.spare_seconds, 120);
+	ck_assert_int_eq(config.network, NETWORK_none);
+	ck_assert(!config.host_network);
+	ck_assert_uint_eq(config.hosts.count, 2);
+	ck_assert_str_eq(config.hosts.items[1], "*.b.example:8443");
+	ck_assert_uint_eq(config.internal.count, 1);
+	ck_assert_str_eq(config.internal.items[0], "127.0.0.1:8080");
+	ck_assert_double_eq(config.idle_seconds, 7200);
+	ck_assert_str_eq(config.refusal, "no: HOST:PORT");
 	ck_assert_str_eq(config.path, "/opt/a=b:/c/bin:/bin;x#y");
 	ck_assert_double_eq(config.limits.wall_seconds, 5400);
 	ck_assert(config.limits.has.stall_seconds);
@@ -152,7 +172,7 @@ static const struct {
 	const char *part;
 } wrong[] = {
 	{"[Deamon]\n",
-	 ":1: [Deamon]: unknown section; there are [Daemon] [Sandbox] [Harness] [Limits] "
+	 ":1: [Deamon]: unknown section; there are [Daemon] [Sandbox] [Harness] [Network] [Limits] "
 	 "[Toolchain NAME]"},
 	{"[Toolchain]\n", ":1: [Toolchain]: a toolchain is [Toolchain NAME]"},
 	{"[Toolchain a b]\n", ":1: [Toolchain a b]: a toolchain is [Toolchain NAME]"},

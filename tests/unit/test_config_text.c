@@ -11,6 +11,8 @@ static char path[] = "/tmp/test_config_text.XXXXXX";
 static const char every_key[] =
 	"[Daemon]\nMaxRunning=4\nBackend=none\nBwrap=/opt/my bwrap/bwrap\n"
 	"MinFree=77M\nRequireLimits=no\nSpareKeeper=1.5s\n[Sandbox]\nPath=/opt/a=b:/c;x#y\n"
+	"[Network]\nDefault=none\nHostNetwork=no\nHosts=a.example *.b.example:1\n"
+	"Internal=h:80 i:81\nIdleLimit=1h\nRefusal=no: HOST:PORT\n"
 	"[Limits]\nWall=1h 30min\nStall=500s\nMemory=2G\nSwap=0\nTasks=100\n"
 	"CPU=150%\nTmp=1M\nHome=64K\nOutput=1M\nGrace=1.5s\n";
 
@@ -101,6 +103,7 @@ START_TEST(differences_are_named)
 		     "MaxRunning, [Toolchain a]", false);
 	expect_names(every_key,
 		     "MaxRunning, Backend, Bwrap, MinFree, RequireLimits, SpareKeeper, Path, "
+		     "Default, HostNetwork, Hosts, Internal, IdleLimit, Refusal, "
 		     "Wall, Stall, Memory, Swap, Tasks, CPU, Tmp, Home, Output, Grace",
 		     true);
 }

@@ -97,6 +97,8 @@ static void put_plan(FILE *file, const struct plan *plan)
 	put_files(file, plan);
 	fprintf(file, "\n# cwd\n");
 	put_line(file, plan->cwd);
+	if (plan->network == NETWORK_allowlist)
+		put_list(file, "hosts", &plan->hosts);
 	put_list(file, "asked", &plan->asked);
 	put_list(file, "notes", &plan->notes);
 }
@@ -170,6 +172,19 @@ START_TEST(network_host)
 }
 END_TEST
 
+START_TEST(allowlist)
+{
+	const char *hosts[] = {"registry.example", "*.cdn.example:8443"};
+
+	fixture.launch.has.network = true;
+	fixture.launch.network = NETWORK_allowlist;
+	fixture.launch.hosts = (struct text_list){.count = 2, .items = hosts};
+	fixture.variables[0] = (struct pair){"NO_PROXY", "mine"};
+	fixture.launch.environment.count = 1;
+	compare("allowlist");
+}
+END_TEST
+
 START_TEST(odd_paths)
 {
 	make_folder(at(&fixture, "-rf"));
@@ -193,6 +208,7 @@ int main(void)
 	tcase_add_test(plans, trial);
 	tcase_add_test(plans, grader);
 	tcase_add_test(plans, network_host);
+	tcase_add_test(plans, allowlist);
 	tcase_add_test(plans, odd_paths);
 	suite_add_tcase(suite, plans);
 	runner = srunner_create(suite);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+#include "build.h"
+
+#include "harness_words.h"
+#include "keeper/allow.h"
+#include "session_plan.h"
+
+#include <string.h>
+
+/*
+ * The network of a Trial: which one, and of allowlist the hosts that it may reach. They are what the
+ * launch names, what its Harness's file says that it needs, and what the configuration adds for
+ * all; the keeper's proxy enforces them (keeper/proxy.c states the policy). What the configuration
+ * calls internal allows nobody anything: it says of a host that is allowed what else it may be.
+ */
+
+static int network_check(const struct plan *plan, const struct plan_host *host,
+			 const struct launch_request *launch, struct fault *fault)
+{
+	if (plan->network == NETWORK_host && !host->config->host_network)
+		return fault_set(
+			       fault, ERROR_refused,
+			       "network: host is ruled out here by HostNetwork=no in trialsd.conf"),
+		       fault_hint(fault,
+				  "name the hosts it is to reach instead: --host NAME[:PORT]");
+	if (launch->hosts.count > 0 && plan->network != NETWORK_allowlist)
+		return fault_set(fault, ERROR_invalid,
+				 "hosts: only with network allowlist; with %s there is nothing to "
+				 "allow",
+				 network_name((int)plan->network));
+	return 0;
+}
+
+static int rule_check(const char *what, const char *text, struct fault *fault)
+{
+	_cleanup_free_ char *shown = NULL;
+	const char *reason = NULL;
+	struct allow_rule rule;
+
+	if (allow_rule_parse(text, &rule, &reason) == 0)
+		return 0;
+	shown = display(text);
+	return fault_set(fault, ERROR_invalid, "%s: \"%s\" is no host to allow: %s", what, shown,
+			 reason);
+}
+
+static int add_host(struct plan *plan, const char *what, const char *text, struct fault *fault)
+{
+	int r = rule_check(what, text, fault);
+
+	if (r != 0 || words_have(&plan->hosts, text))
+		return r;
+	if (plan->hosts.count == HOSTS_MAX)
+		return fault_set(fault, ERROR_invalid,
+				 "hosts: a Trial may reach at most %d, those of its Harness and of "
+				 "trialsd.conf included",
+				 HOSTS_MAX);
+	return text_list_add(&plan->hosts, text);
+}
+
+static int add_hosts(struct plan *plan, const char *what, const struct text_list *hosts,
+		     struct fault *fault)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < hosts->count; i++)
+		r = add_host(plan, what, hosts->items[i], fault);
+	return r;
+}
+
+int network_settle(struct plan *plan, const struct plan_host *host,
+		   const struct launch_request *launch, struct fault *ret_fault)
+{
+	const struct config *config = host->config;
+	int r;
+
+	/* One that was accepted before there was another default than none says nothing. */
+	plan->network = launch->has.network ? launch->network : NETWORK_none;
+	r = network_check(plan, host, launch, ret_fault);
+	if (r != 0 || plan->network != NETWORK_allowlist)
+		return r;
+	r = add_hosts(plan, "hosts", &launch->hosts, ret_fault);
+	if (r == 0)
+		r = add_hosts(plan, "Hosts= of trialsd.conf", &config->hosts, ret_fault);
+	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
+		r = text_list_add(&plan->internal, config->internal.items[i]);
+	if (r == 0 && config->refusal && !(plan->refusal = strdup(config->refusal)))
+		r = -ENOMEM;
+	plan->idle_seconds = config->idle_seconds;
+	return r;
+}
+
+int network_session(struct plan *plan, const struct session_plan *session, struct fault *ret_fault)
+{
+	if (plan->network != NETWORK_allowlist)
+		return 0;
+	plan->expects_network = session->session.hosts.count > 0;
+	return add_hosts(plan, "Hosts= of the .harness file", &session->session.hosts, ret_fault);
+}
+
+/* An internal host is one host and one port: whatever may be in its place is not meant. */
+static int internal_check(const char *text, struct fault *fault)
+{
+	const char *reason = NULL, *colon = strrchr(text, ':');
+	struct allow_rule rule;
+
+	if (allow_rule_parse(text, &rule, &reason) == 0)
+		reason = rule.suffix			? "one host is wanted, no *.SUFFIX"
+			 : !colon || strchr(colon, ']') ? "its port is wanted: HOST:PORT"
+							: NULL;
+	if (!reason)
+		return 0;
+	return fault_set(fault, ERROR_invalid, "[Network] Internal=: \"%s\": %s", text, reason);
+}
+
+int plan_config_check(const struct config *config, struct fault *ret_fault)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < config->hosts.count; i++)
+		r = rule_check("[Network] Hosts=", config->hosts.items[i], ret_fault);
+	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
+		r = internal_check(config->internal.items[i], ret_fault);
+	if (r == 0 && config->network == NETWORK_host && !config->host_network)
+		return fault_set(
+			ret_fault, ERROR_invalid,
+			"[Network] Default=host and HostNetwork=no: one rules the other out");
+	return r;
+}
+
+int network_environment(struct plan *plan)
+{
+	static const char *const proxies[] = {"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY",
+					      "https_proxy", "http_proxy", "all_proxy"};
+	static const struct pair others[] = {
+		{"NO_PROXY", "localhost,127.0.0.1,::1"},
+		{"no_proxy", "localhost,127.0.0.1,::1"},
+		{"NODE_USE_ENV_PROXY", "1"},
+	};
+	int r = 0;
+
+	if (plan->network != NETWORK_allowlist)
+		return 0;
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(proxies); i++)
+		r = pair_list_set(&plan->environment, proxies[i], PLAN_PROXY_URL);
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(others); i++)
+		r = pair_list_set(&plan->environment, others[i].name, others[i].value);
+	return r;
+}

@@ -164,16 +164,17 @@ int keeper_open_network(struct keeper *keeper, const struct control_packet *hell
 }
 
 /* Raises our own soft limit where it is low; *ret_before is what the sandbox gets back. */
-static int raise_descriptors(struct rlimit *ret_before)
+static int raise_descriptors(const struct keeper *keeper, struct rlimit *ret_before)
 {
+	const rlim_t least = DESCRIPTORS_MIN + (has_proxy(keeper) ? PROXY_DESCRIPTORS : 0);
 	struct rlimit raised;
 
 	if (getrlimit(RLIMIT_NOFILE, ret_before) < 0)
 		return -errno;
 	raised = *ret_before;
-	if (raised.rlim_cur >= DESCRIPTORS_MIN)
+	if (raised.rlim_cur >= least)
 		return 0;
-	raised.rlim_cur = raised.rlim_max < DESCRIPTORS_MIN ? raised.rlim_max : DESCRIPTORS_MIN;
+	raised.rlim_cur = raised.rlim_max < least ? raised.rlim_max : least;
 	return setrlimit(RLIMIT_NOFILE, &raised) < 0 ? -errno : 0;
 }
 
@@ -196,7 +197,7 @@ static int spawn(struct keeper *keeper)
 	};
 	int r;
 
-	r = raise_descriptors(&descriptors);
+	r = raise_descriptors(keeper, &descriptors);
 	if (r < 0)
 		return refuse(keeper, "the limit on open files cannot be raised", r);
 	return sandbox_spawn(&keeper->sandbox, &order, &keeper->fault);

@@ -259,7 +259,7 @@ void network_sum(struct outcome_record *record)
 void network_done(struct trial_network *network)
 {
 	if (network->runs)
-		proxy_stop(&network->proxy);
+		proxy_done(&network->proxy);
 	free(network->rules);
 	free(network->connections);
 	free(network->addresses);

@@ -184,8 +184,9 @@ static int run_plan(struct run *run, const struct trial_order *order)
 {
 	const char *command[] = {"true", NULL};
 	const struct launch_request request = {
-		.has = {.limits = true},
+		.has = {.limits = true, .network = true},
 		.command = {.count = 1, .items = command},
+		.network = NETWORK_allowlist, /* with the most to be built and proved */
 		.limits =
 			{.has = {.wall_seconds = true, .memory = true, .tasks = true, .cpu = true},
 			 .wall_seconds = WALL_SECONDS,

@@ -280,6 +280,7 @@ static void on_text(struct source *source, uint32_t events)
 static void fault_from_bwrap(struct keeper *keeper, int status)
 {
 	char *text = keeper->sandbox.text;
+	int error = sandbox_exec_error(&keeper->sandbox);
 	size_t size;
 
 	if (is_decided(keeper)) {
@@ -290,7 +291,10 @@ static void fault_from_bwrap(struct keeper *keeper, int status)
 	size = keeper->sandbox.text_size;
 	while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == ' '))
 		text[--size] = '\0';
-	if (size > 0)
+	if (error < 0)
+		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+			   "bwrap cannot be started: exec: %s", strerror(-error));
+	else if (size > 0)
 		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
 			   "the sandbox could not be built: %s", text);
 	else if (WIFSIGNALED(status))

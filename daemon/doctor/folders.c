@@ -13,6 +13,7 @@
 #include "base/config_text.h"
 #include "base/space.h"
 #include "proto/quantity.h"
+#include "queue/home_holder.h"
 
 #define YEAR_2024 1704067200 /* seconds; nothing of ours is older */
 #define YEAR_2100 4102444800
@@ -24,32 +25,16 @@
  */
 int folder_lock_holder(const char *folder, long *ret_pid)
 {
-	char path[PATH_BYTES_MAX + 32], line[256];
+	char path[PATH_BYTES_MAX + 32];
 	struct stat st;
-	FILE *locks;
-	int held = 0;
+	pid_t pid;
 
 	snprintf(path, sizeof(path), "%s/trialsd.lock", folder);
-	if (stat(path, &st) < 0)
+	if (stat(path, &st) < 0 ||
+	    lock_holder_find(major(st.st_dev), minor(st.st_dev), st.st_ino, &pid) <= 0)
 		return 0;
-	locks = fopen("/proc/locks", "re");
-	while (locks && !held && fgets(line, sizeof(line), locks)) {
-		unsigned long long inode;
-		unsigned int major_number, minor_number;
-		long pid;
-
-		/* The device is the layer below where the filesystem is an overlay. */
-		held = sscanf(line, "%*d: FLOCK ADVISORY WRITE %ld %x:%x:%llu", &pid, &major_number,
-			      &minor_number, &inode) == 4 &&
-		       inode == st.st_ino &&
-		       (major(st.st_dev) == 0 ||
-			(major_number == major(st.st_dev) && minor_number == minor(st.st_dev)));
-		if (held)
-			*ret_pid = pid;
-	}
-	if (locks)
-		fclose(locks);
-	return held;
+	*ret_pid = pid;
+	return 1;
 }
 
 /* How the daemon that has a configuration in force is told to take up another. */

@@ -55,33 +55,75 @@ int attach_listen(int folder_fd, const char *uuid, int *ret_listener)
 	return 0;
 }
 
-/* Our own user in our own user namespace. */
-static int attach_check(int fd)
-{
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
-	struct stat ours, theirs;
-	char path[64];
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != getuid())
-		return -EPERM;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)peer.pid);
-	if (stat("/proc/self/ns/user", &ours) < 0 || stat(path, &theirs) < 0)
-		return -EPERM;
-	return ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev ? 0 : -EPERM;
-}
-
 int attach_accept(int listener, int *ret_fd)
 {
 	_cleanup_close_ int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-	int r;
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
 
 	if (fd < 0)
 		return errno == EWOULDBLOCK ? -EAGAIN : -errno;
-	r = attach_check(fd);
-	if (r == 0)
-		*ret_fd = fd_steal(&fd);
-	return r;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.uid != getuid())
+		return -EPERM;
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
+/* Room for one descriptor: of more, the kernel says that they were cut off. */
+union one_descriptor {
+	struct cmsghdr header;
+	char space[CMSG_SPACE(sizeof(int))];
+};
+
+/* Its only byte is there because a packet without one is an end-of-file. */
+static int send_namespace(int fd)
+{
+	_cleanup_close_ int namespace = open("/proc/self/ns/user", O_RDONLY | O_CLOEXEC);
+	union one_descriptor ancillary = {0};
+	char byte = 0;
+	struct iovec vector = {.iov_base = &byte, .iov_len = 1};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &ancillary,
+		.msg_controllen = sizeof(ancillary),
+	};
+
+	if (namespace < 0)
+		return -errno;
+	ancillary.header.cmsg_level = SOL_SOCKET;
+	ancillary.header.cmsg_type = SCM_RIGHTS;
+	ancillary.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&ancillary.header), &namespace, sizeof(namespace));
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int attach_proved(int fd)
+{
+	_cleanup_close_ int namespace = -1;
+	union one_descriptor ancillary;
+	char bytes[2];
+	struct iovec vector = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+	struct msghdr message = {
+		.msg_iov = &vector,
+		.msg_iovlen = 1,
+		.msg_control = &ancillary,
+		.msg_controllen = sizeof(ancillary),
+	};
+	const struct cmsghdr *header;
+	struct stat ours, theirs;
+	ssize_t n = recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? -EAGAIN : -EPERM;
+	header = CMSG_FIRSTHDR(&message);
+	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS &&
+	    header->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(&namespace, CMSG_DATA(header), sizeof(namespace));
+	if (n != 1 || message.msg_flags & (MSG_TRUNC | MSG_CTRUNC) || namespace < 0 ||
+	    stat("/proc/self/ns/user", &ours) < 0 || fstat(namespace, &theirs) < 0)
+		return -EPERM;
+	return ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev ? 0 : -EPERM;
 }
 
 int attach_connect(int folder_fd, const char *uuid, int *ret_fd)
@@ -96,6 +138,9 @@ int attach_connect(int folder_fd, const char *uuid, int *ret_fd)
 		return r;
 	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
 		return -errno;
+	r = send_namespace(fd);
+	if (r < 0)
+		return r;
 	*ret_fd = fd_steal(&fd);
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harden.h"
 #include "listener.h"
 #include "state.h"
 
@@ -289,11 +290,33 @@ int keeper_begin(struct keeper *keeper)
 	return r;
 }
 
+/* What is still to be opened: below these folders, and nowhere else. */
+static int give_up(struct keeper *keeper)
+{
+	struct harden_folder folders[8 + LOGINS_MAX * LOGIN_FDS] = {
+		{keeper->folder, true},		  {keeper->keepers, true},
+		{keeper->payload.scope_fd, true}, {keeper->git.tree, false},
+		{keeper->git.folder, false},	  {keeper->keep.home, false},
+		{keeper->keep.bound, false},
+	};
+	struct harden_order order = {.folders = folders, .count = 7};
+	size_t i, k;
+
+	for (i = 0; i < keeper->logins.count; i++)
+		for (k = LOGIN_FD_PRODUCTION; k <= LOGIN_FD_LOCKS; k++)
+			folders[order.count++] = (struct harden_folder){
+				keeper->logins.carries[i].folders[k], true};
+	return harden(&order, &keeper->fault);
+}
+
 int keeper_go(struct keeper *keeper)
 {
 	_cleanup_close_ int launch = -1;
 	int r;
 
+	r = give_up(keeper);
+	if (r != 0)
+		return r;
 	r = sandbox_launch_memfd(&keeper->plan, &launch);
 	if (r == 0)
 		r = sandbox_go(&keeper->sandbox, launch, keeper->stdio);

@@ -36,7 +36,7 @@ void keeper_set_deadline(struct keeper *keeper, enum deadline deadline, double s
 		timer_set(&keeper->timer, seconds);
 }
 
-static void say(struct keeper *keeper, enum channel_verb verb, const struct message_type *type,
+void keeper_say(struct keeper *keeper, enum channel_verb verb, const struct message_type *type,
 		const void *structure)
 {
 	/* A channel that broke is noticed by its end-of-file. */
@@ -44,7 +44,7 @@ static void say(struct keeper *keeper, enum channel_verb verb, const struct mess
 		channel_send(keeper->channel, verb, type, structure, NULL, 0, false);
 }
 
-static void say_ending(struct keeper *keeper)
+void keeper_say_ending(struct keeper *keeper)
 {
 	struct keeper_ending ending = {
 		.has = {.ended_by = keeper->facts.order != END_NOT_ORDERED,
@@ -56,7 +56,7 @@ static void say_ending(struct keeper *keeper)
 	timer_stop(&keeper->wall);
 	timer_stop(&keeper->stall);
 	if (!keeper->ending_said)
-		say(keeper, CHANNEL_ending, &keeper_ending_type, &ending);
+		keeper_say(keeper, CHANNEL_ending, &keeper_ending_type, &ending);
 	keeper->ending_said = true;
 }
 
@@ -114,18 +114,7 @@ void keeper_order(struct keeper *keeper, enum end_order order, double grace)
 	} else {
 		keeper_fail(keeper, 0);
 	}
-	say_ending(keeper);
-}
-
-/*
- * trialsd is gone; the Trial goes on. A trialsd that is started anew comes by the listener, and if
- * none does, the record in the Trial's folder tells the end.
- */
-static void keeper_channel_gone(struct keeper *keeper)
-{
-	loop_remove(&keeper->loop, &keeper->channel_source);
-	keeper->channel = fd_close(keeper->channel);
-	keeper->channel_open = false;
+	keeper_say_ending(keeper);
 }
 
 /* pid 1 */
@@ -153,7 +142,7 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 		keeper_fail(keeper, r);
 }
 
-static void say_running(struct keeper *keeper)
+void keeper_say_running(struct keeper *keeper)
 {
 	struct keeper_running running = {
 		.has = {.started_at = true,
@@ -164,7 +153,7 @@ static void say_running(struct keeper *keeper)
 		.wall_seconds = span_left(&keeper->span, keeper->plan.wall_seconds),
 	};
 
-	say(keeper, CHANNEL_running, &keeper_running_type, &running);
+	keeper_say(keeper, CHANNEL_running, &keeper_running_type, &running);
 }
 
 static void take_started(struct keeper *keeper)
@@ -174,7 +163,7 @@ static void take_started(struct keeper *keeper)
 	keeper->facts.started = true;
 	keeper->span.has_start = true;
 	moment_now(&keeper->span.start);
-	say_running(keeper);
+	keeper_say_running(keeper);
 	if (keeper->facts.order != END_NOT_ORDERED)
 		return;
 	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
@@ -201,7 +190,7 @@ static void take_control(struct keeper *keeper, const struct control_packet *pac
 	case CONTROL_EXITED:
 		keeper->facts.exited = true;
 		keeper->facts.status = packet->exited.status;
-		say_ending(keeper);
+		keeper_say_ending(keeper);
 		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
 		break;
 	case CONTROL_EMPTY:
@@ -262,7 +251,7 @@ static void on_init(struct source *source, uint32_t events)
 		keeper->facts.init_gone = true;
 	close_control(keeper);
 	if (keeper->go)
-		say_ending(keeper);
+		keeper_say_ending(keeper);
 	keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
 	keeper_progress(keeper);
 }
@@ -282,6 +271,7 @@ static void on_text(struct source *source, uint32_t events)
 static void fault_from_bwrap(struct keeper *keeper, int status)
 {
 	char *text = keeper->sandbox.text;
+	int error = sandbox_exec_error(&keeper->sandbox);
 	size_t size;
 
 	if (is_decided(keeper)) {
@@ -292,7 +282,10 @@ static void fault_from_bwrap(struct keeper *keeper, int status)
 	size = keeper->sandbox.text_size;
 	while (size > 0 && (text[size - 1] == '\n' || text[size - 1] == ' '))
 		text[--size] = '\0';
-	if (size > 0)
+	if (error < 0)
+		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+			   "bwrap cannot be started: exec: %s", strerror(-error));
+	else if (size > 0)
 		fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
 			   "the sandbox could not be built: %s", text);
 	else if (WIFSIGNALED(status))
@@ -339,7 +332,7 @@ static void on_bwrap(struct source *source, uint32_t events)
 			keeper->facts.bwrap_gone = true;
 			keeper->facts.bwrap_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 		}
-		say_ending(keeper);
+		keeper_say_ending(keeper);
 		sandbox_finish(&keeper->sandbox);
 		keeper_set_deadline(keeper, DEADLINE_FORCE, FORCE_SECONDS);
 	}
@@ -374,7 +367,7 @@ static void on_channel(struct source *source, uint32_t events)
 		else if (packet.verb == CHANNEL_taken)
 			keeper->taken = keeper->reported && !keeper->keeping;
 		else if (packet.verb == CHANNEL_ping)
-			say(keeper, CHANNEL_pong, NULL, NULL);
+			keeper_say(keeper, CHANNEL_pong, NULL, NULL);
 		channel_packet_done(&packet);
 	} else if (r != -EAGAIN && r != -EBADMSG && r != -ENOMEM) {
 		keeper_channel_gone(keeper);
@@ -382,42 +375,10 @@ static void on_channel(struct source *source, uint32_t events)
 	keeper_progress(keeper);
 }
 
-/* A trialsd that was started anew is told all that the one before it was. The newest counts. */
-static void on_listener(struct source *source, uint32_t events)
-{
-	struct keeper *keeper = container_of(source, struct keeper, listener_source);
-	struct keeper_hello hello = {
-		.has = {.version = true, .trial = true, .uuid = true},
-		.version = CHANNEL_VERSION,
-		.trial = keeper->plan.trial,
-		.uuid = keeper->plan.uuid,
-	};
-	int fd;
-
-	(void)events;
-	if (attach_accept(keeper->listener, &fd) < 0)
-		return;
-	keeper_channel_gone(keeper);
-	if (loop_add(&keeper->loop, &keeper->channel_source, fd, EPOLLIN) < 0) {
-		close(fd);
-		return;
-	}
-	keeper->channel = fd;
-	keeper->channel_open = true;
-	say(keeper, CHANNEL_hello, &keeper_hello_type, &hello);
-	if (keeper->facts.started)
-		say_running(keeper);
-	if (keeper->ending_said) {
-		keeper->ending_said = false;
-		say_ending(keeper);
-	}
-	if (keeper->reported && !keeper->keeping)
-		keeper_say_ended(keeper);
-}
-
 static void on_login(struct logins *logins, const struct login_result *result)
 {
-	say(container_of(logins, struct keeper, logins), CHANNEL_login, &login_result_type, result);
+	keeper_say(container_of(logins, struct keeper, logins), CHANNEL_login, &login_result_type,
+		   result);
 }
 
 /* Clocks and signals */
@@ -586,7 +547,9 @@ static int keeper_init(struct keeper *keeper, int channel, struct channel_packet
 		.channel_source = {.fd = -1, .callback = on_channel},
 		.keepers = fd_steal(&start->descriptors[CHANNEL_FD_KEEPERS]),
 		.listener = -1,
-		.listener_source = {.fd = -1, .callback = on_listener},
+		.listener_source = {.fd = -1, .callback = keeper_on_listener},
+		.caller = -1,
+		.caller_source = {.fd = -1, .callback = keeper_on_caller},
 		.signals = -1,
 		.signal_source = {.fd = -1, .callback = on_signal},
 		.start = start,
@@ -652,6 +615,7 @@ static void keeper_done(struct keeper *keeper)
 	if (keeper->listener >= 0)
 		unlinkat(keeper->keepers, keeper->plan.uuid, 0);
 	fd_close(keeper->listener);
+	fd_close(keeper->caller);
 	fd_close(keeper->keepers);
 	fd_close(keeper->folder);
 	message_free(keeper->plan_message);

@@ -58,6 +58,7 @@ void sandbox_init(struct sandbox *sandbox)
 	*sandbox = (struct sandbox){
 		.control = -1,
 		.text_fd = -1,
+		.exec_fd = -1,
 		.bwrap_fd = -1,
 		.init_fd = -1,
 		.root = -1,
@@ -69,6 +70,7 @@ void sandbox_done(struct sandbox *sandbox)
 {
 	sandbox->control = fd_close(sandbox->control);
 	sandbox->text_fd = fd_close(sandbox->text_fd);
+	sandbox->exec_fd = fd_close(sandbox->exec_fd);
 	sandbox->bwrap_fd = fd_close(sandbox->bwrap_fd);
 	sandbox->init_fd = fd_close(sandbox->init_fd);
 	sandbox->root = fd_close(sandbox->root);
@@ -175,23 +177,9 @@ pid_t sandbox_clone(int cgroup, int *ret_pidfd)
 }
 
 /*
- * Waits for the exec: -errno when it failed, 0 when it is done. Short: the child does nothing in
- * between but move descriptors.
- */
-static int await_exec(int report)
-{
-	int error = 0;
-	ssize_t n;
-
-	do
-		n = read(report, &error, sizeof(error));
-	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(error) ? -error : 0;
-}
-
-/*
  * Only possible after exec: until then the child is as non-dumpable as we are, and its file is
- * root's. Our child and not reaped, so the number is surely its. Best effort.
+ * root's. So it is done when pid 1 has told of itself, which bwrap started. Our child and not reaped,
+ * so the number is surely its. Best effort.
  */
 static void raise_oom_score(pid_t pid)
 {
@@ -217,7 +205,7 @@ static void raise_oom_score(pid_t pid)
 struct spawning {
 	int control[2]; /* ours, init's */
 	int text[2];	/* read, write */
-	int report[2];
+	int report[2];	/* closes with the exec, or carries its errno */
 	int arguments;
 	int null;
 };
@@ -249,7 +237,8 @@ static int spawning_init(struct spawning *spawning, const struct sandbox_order *
 	    setsockopt(spawning->control[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
 	    pipe2(spawning->text, O_CLOEXEC) < 0 ||
 	    fcntl(spawning->text[0], F_SETFL, O_NONBLOCK) < 0 ||
-	    pipe2(spawning->report, O_CLOEXEC) < 0)
+	    pipe2(spawning->report, O_CLOEXEC) < 0 ||
+	    fcntl(spawning->report[0], F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
 	spawning->null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (spawning->null < 0)
@@ -307,12 +296,19 @@ int sandbox_spawn(struct sandbox *sandbox, const struct sandbox_order *order,
 	sandbox->bwrap_fd = pidfd;
 	sandbox->control = fd_steal(&spawning.control[0]);
 	sandbox->text_fd = fd_steal(&spawning.text[0]);
-	spawning.report[1] = fd_close(spawning.report[1]);
-	r = await_exec(spawning.report[0]);
-	if (r < 0)
-		return refuse_spawn(ret_fault, "exec", r);
-	raise_oom_score(pid);
+	sandbox->exec_fd = fd_steal(&spawning.report[0]);
 	return 0;
+}
+
+int sandbox_exec_error(struct sandbox *sandbox)
+{
+	int error = 0;
+	ssize_t n;
+
+	do
+		n = read(sandbox->exec_fd, &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	return n == (ssize_t)sizeof(error) ? -error : 0;
 }
 
 /* The control socket. */
@@ -406,6 +402,9 @@ int sandbox_receive(struct sandbox *sandbox, struct control_packet *ret_packet)
 			sandbox->root = fd_steal(&handed.fds[0]);
 		if (handed.count > 1)
 			sandbox->listener = fd_steal(&handed.fds[1]);
+		sandbox->exec_fd = fd_close(sandbox->exec_fd);
+		if (sandbox->bwrap_fd >= 0)
+			raise_oom_score(sandbox->bwrap_pid);
 	}
 	return 1;
 }

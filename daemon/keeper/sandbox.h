@@ -18,6 +18,7 @@
 struct sandbox {
 	int control; /* our end; -1 before and after */
 	int text_fd; /* what bwrap and trials-init say on stderr */
+	int exec_fd; /* why bwrap could not be executed; -1 once it was */
 	pid_t bwrap_pid;
 	int bwrap_fd;	/* pidfd; -1: never started, or reaped */
 	pid_t init_pid; /* 0 until HELLO */
@@ -47,9 +48,14 @@ struct sandbox_order {
 void sandbox_init(struct sandbox *sandbox);
 void sandbox_done(struct sandbox *sandbox);
 
-/* Starts bwrap. FAULT: void sandbox_unavailable. */
+/*
+ * Starts bwrap. FAULT: void sandbox_unavailable. It does not wait until bwrap is executed: what is
+ * stopped or stuck on its way there is ended like all else that does not report.
+ */
 int sandbox_spawn(struct sandbox *sandbox, const struct sandbox_order *order,
 		  struct fault *ret_fault);
+/* Of a child that ended: -errno when it could not become bwrap, 0 when it was bwrap that ended. */
+int sandbox_exec_error(struct sandbox *sandbox);
 
 /*
  * Starts a process as fork does, in a control group or (-1) ours: 0 in the child, its pid and pidfd

@@ -19,7 +19,7 @@
 #include "record.h"
 #include "sandbox.h"
 
-/* The keeper's state; shared by keeper.c, begin.c, stall.c and report.c only. */
+/* The keeper's state; shared by keeper.c and the files named below only. */
 
 /* What the one deadline is for: there is never a need for two. */
 enum deadline {
@@ -40,6 +40,8 @@ struct keeper {
 	int keepers;  /* RUNTIME/k */
 	int listener; /* where a later trialsd finds us */
 	struct source listener_source;
+	int caller; /* who has connected there, and not proved who it is yet */
+	struct source caller_source;
 	int signals;
 	struct source signal_source;
 
@@ -136,7 +138,16 @@ void keeper_stall_counted(struct keeper *keeper, const struct control_usage *usa
 /* report.c: tells the record, once it is there. */
 void keeper_say_ended(struct keeper *keeper);
 
+/* attached.c: the channel to trialsd ends; another trialsd connects, and proves that it is one. */
+void keeper_channel_gone(struct keeper *keeper);
+void keeper_on_listener(struct source *source, uint32_t events);
+void keeper_on_caller(struct source *source, uint32_t events);
+
 /* keeper.c */
+void keeper_say(struct keeper *keeper, enum channel_verb verb, const struct message_type *type,
+		const void *structure);
+void keeper_say_running(struct keeper *keeper);
+void keeper_say_ending(struct keeper *keeper);
 /* TERM, grace, the end. A second order can only shorten the grace. */
 void keeper_order(struct keeper *keeper, enum end_order order, double grace);
 /* fault is filled, or r is -errno, or 0 for an order: nothing will be started any more. */

@@ -147,7 +147,7 @@ static bool may_have_it(pid_t pid, const char *folder)
  * The kernel gives its list a page at a time, and goes on by the number of the entry: one that goes
  * away meanwhile hides another. So that nobody has it has to be read several times.
  */
-static int find_in_locks(const struct home_folder *folder, pid_t *ret_pid)
+int lock_holder_find(unsigned int major, unsigned int minor, ino_t inode, pid_t *ret_pid)
 {
 	int r = 0, i;
 
@@ -156,8 +156,7 @@ static int find_in_locks(const struct home_folder *folder, pid_t *ret_pid)
 
 		r = text_file_read("/proc/locks", LOCKS_BYTES_MAX, &text, NULL);
 		if (r == 0)
-			r = home_holder_parse(text, folder->lock_major, folder->lock_minor,
-					      folder->inode, ret_pid);
+			r = home_holder_parse(text, major, minor, inode, ret_pid);
 	}
 	return r;
 }
@@ -173,7 +172,7 @@ static bool list_is_whole(void)
 int home_holder_find(const struct home_folder *folder, bool deep, struct home_holder *ret_holder)
 {
 	pid_t pid = 0;
-	int r = find_in_locks(folder, &pid);
+	int r = lock_holder_find(folder->lock_major, folder->lock_minor, folder->inode, &pid);
 
 	*ret_holder = (struct home_holder){0};
 	if (r < 0 || (r == 0 && list_is_whole()))

@@ -23,6 +23,9 @@ struct home_holder {
  */
 int home_holder_find(const struct home_folder *folder, bool deep, struct home_holder *ret_holder);
 
+/* Who took the flock of that file, as /proc/locks has it: 1, 0, or -errno. */
+int lock_holder_find(unsigned int major, unsigned int minor, ino_t inode, pid_t *ret_pid);
+
 /* Pure: the pid in text in the format of /proc/locks; 1 or 0. The text is changed. */
 int home_holder_parse(char *text, unsigned int major, unsigned int minor, ino_t inode,
 		      pid_t *ret_pid);

@@ -249,7 +249,8 @@ MANAGER = manager_cgroup()
 class ScopedTrial(Trial):
     """Its keeper is in a delegated scope before its gate opens, as trialsd sees to it."""
 
-    def __init__(self, command, **plan):
+    def __init__(self, command, gate=None, **plan):
+        """gate: called with this before the gate opens."""
         self.unit = f"trial-{uuid.uuid4()}.scope"
         super().__init__(command, start=False, backend="systemd", within=[
             "systemd-run", "--user", "--scope", "--quiet", "--collect", f"--unit={self.unit}",
@@ -257,6 +258,8 @@ class ScopedTrial(Trial):
         self.cgroup = None
         until(self.find, 10, "the scope")
         self.plan["cgroup"] = self.cgroup
+        if gate:
+            gate(self)
         self.start()
 
     def find(self):

@@ -48,12 +48,28 @@ static bool same_toolchains(const struct toolchain_list *a, const struct toolcha
 	return a->count == b->count;
 }
 
+static bool same_words(const struct text_list *a, const struct text_list *b)
+{
+	for (size_t i = 0; i < a->count && a->count == b->count; i++)
+		if (strcmp(a->items[i], b->items[i]) != 0)
+			return false;
+	return a->count == b->count;
+}
+
+static bool same_network(const struct config *a, const struct config *b)
+{
+	return a->network == b->network && a->host_network == b->host_network &&
+	       same_words(&a->hosts, &b->hosts) && same_words(&a->internal, &b->internal) &&
+	       same_time(true, a->idle_seconds, true, b->idle_seconds) &&
+	       same_text(a->refusal, b->refusal);
+}
+
 static bool same(const struct config *a, const struct config *b)
 {
 	return a->max_running == b->max_running && a->backend == b->backend &&
 	       same_text(a->bwrap, b->bwrap) && a->min_free == b->min_free &&
 	       a->require_limits == b->require_limits && same_text(a->path, b->path) &&
-	       same_limits(&a->limits, &b->limits) &&
+	       same_limits(&a->limits, &b->limits) && same_network(a, b) &&
 	       same_toolchains(&a->toolchains, &b->toolchains) &&
 	       same_time(true, a->grace_seconds, true, b->grace_seconds);
 }
@@ -74,6 +90,12 @@ static void print_time(FILE *file, const char *key, bool has, double seconds)
 		fprintf(file, "%s=infinity\n", key);
 }
 
+static void print_words(FILE *file, const struct text_list *words)
+{
+	for (size_t i = 0; i < words->count; i++)
+		fprintf(file, " %s ", words->items[i]);
+}
+
 static void print(FILE *file, const struct config *config)
 {
 	const struct limits_spec *limits = &config->limits;
@@ -84,6 +106,16 @@ static void print(FILE *file, const struct config *config)
 	if (config->bwrap)
 		fprintf(file, "Bwrap=%s\n", config->bwrap);
 	print_number(file, "MinFree", true, config->min_free);
+	fprintf(file,
+		"[Network]\nDefault=%s\nHostNetwork=%s\nHosts=", network_name((int)config->network),
+		config->host_network ? "1" : "0");
+	print_words(file, &config->hosts);
+	fprintf(file, "\nInternal=\t");
+	print_words(file, &config->internal);
+	fprintf(file, "\n");
+	print_time(file, "IdleLimit", true, config->idle_seconds);
+	if (config->refusal)
+		fprintf(file, "Refusal=%s\n", config->refusal);
 	fprintf(file, "\n# all of them\n[Limits]\n");
 	print_time(file, "Wall", limits->has.wall_seconds, limits->wall_seconds);
 	print_time(file, "Stall", limits->has.stall_seconds, limits->stall_seconds);

@@ -307,7 +307,7 @@
 	X(kept, KEPT_LIST, OPTIONAL, 2, "what was kept of its home: its session, and what else was asked for") \
 	X(connections, CONNECTIONS, OPTIONAL, CONNECTIONS_MAX, "of network allowlist: in the order of their first (show)") \
 	X(connections_more, CONNECTION_SUM, OPTIONAL, 0, "those that are beyond them (show)")    \
-	X(no_network_used, BOOL, OPTIONAL, 0, "its Harness has hosts it needs, and it asked for none at all")
+	X(no_network_used, BOOL, OPTIONAL, 0, "of a Harness that needs hosts: it asked for none at all")
 
 /* What holds the queue: the same keys wherever it is told. */
 #define HOLD_FIELDS(X)                                                                           \

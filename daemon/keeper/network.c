@@ -235,15 +235,14 @@ void network_finish(struct trial_network *network, const struct keeper_plan *pla
 				    sizeof(*network->addresses));
 	network->address_texts = calloc(count * CONNECTION_ADDRESSES_MAX + 1,
 					sizeof(*network->address_texts));
-	record->has.no_network_used = true;
-	record->no_network_used = plan->expects_network && egress->count == 0;
+	record->has.no_network_used = plan->expects_network;
+	record->no_network_used = egress->count == 0;
 	fill_more(egress, record);
 	/* Without memory for it the record is told without it, rather than not at all. */
 	if (!network->connections || !network->addresses || !network->address_texts)
 		return;
 	for (size_t i = 0; i < count; i++)
 		fill_connection(network, &egress->entries[i], i);
-	record->has.connections = true;
 	record->connections.count = count;
 	record->connections.items = network->connections;
 }

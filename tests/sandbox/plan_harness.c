@@ -28,7 +28,7 @@
 static struct launch_request launch;
 static struct bind_spec binds[128];
 static struct pair variables[128];
-static struct config config = {.grace_seconds = 10};
+static struct config config = {.grace_seconds = 10, .host_network = true};
 static const char *state, *runtime, *home;
 static bool print, notes, minimal;
 

@@ -195,12 +195,12 @@ static int fill_calls(scmp_filter_ctx filter)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(families); i++) {
 		for (; r == 0 && from < (unsigned int)families[i]; from++)
 			r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket),
-					     1, SCMP_A0(SCMP_CMP_EQ, from));
+					     1, SCMP_A0(SCMP_CMP_EQ, from, 0));
 		from = (unsigned int)families[i] + 1;
 	}
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EAFNOSUPPORT), SCMP_SYS(socket), 1,
-				     SCMP_A0(SCMP_CMP_GE, from));
+				     SCMP_A0(SCMP_CMP_GE, from, 0));
 	return r;
 }
 

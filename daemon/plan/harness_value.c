@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "harness_words.h"
+#include "keeper/allow.h"
 #include "plan/plan.h"
 #include "proto/quantity.h"
 
@@ -129,6 +130,14 @@ static bool is_json_choice(const char *word)
 	}
 }
 
+static bool is_host(const char *word)
+{
+	struct allow_rule rule;
+	const char *reason;
+
+	return allow_rule_parse(word, &rule, &reason) == 0;
+}
+
 /* Words that were not in the list, each of which passes the check. */
 static int add_words(void *section, const struct harness_key *key, const char *value,
 		     word_check check)
@@ -166,7 +175,7 @@ ADD_WORDS(EFFORTS, is_effort)
 ADD_WORDS(JSON_PATHS, is_json_path)
 ADD_WORDS(JSON_CLAIMS, is_json_claim)
 ADD_WORDS(JSON_CHOICES, is_json_choice)
-ADD_WORDS(HOSTS, host_valid)
+ADD_WORDS(HOSTS, is_host)
 
 /* Arguments: any words, in order. */
 static int set_WORDS(void *section, const struct harness_key *key, const char *value)
@@ -240,7 +249,7 @@ static bool is_provider(const char *name, size_t length, const char *value, cons
 {
 	(void)length;
 	(void)specifiers;
-	return plain_word_valid(name, HARNESS_NAME_BYTES_MAX) && host_valid(value);
+	return plain_word_valid(name, HARNESS_NAME_BYTES_MAX) && is_host(value);
 }
 
 static int set_VARIABLES(void *section, const struct harness_key *key, const char *value)

@@ -7,7 +7,6 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS "0123456789"
-#define HOST_BYTES_MAX 253
 
 bool json_path_valid(const char *text, size_t length, bool claim)
 {
@@ -32,37 +31,6 @@ bool json_path_valid(const char *text, size_t length, bool claim)
 			return false;
 		text++;
 	}
-}
-
-static bool port_valid(const char *text)
-{
-	size_t digits = strspn(text, DIGITS);
-
-	return digits > 0 && digits <= 5 && text[digits] == '\0' && text[0] != '0' &&
-	       strtoul(text, NULL, 10) <= 65535;
-}
-
-bool host_valid(const char *text)
-{
-	const char *start = text;
-	bool dot = false;
-
-	if (strncmp(text, "*.", 2) == 0)
-		text += 2;
-	for (;;) {
-		size_t label = strspn(text, "abcdefghijklmnopqrstuvwxyz" DIGITS "-");
-
-		if (label == 0 || label > 63 || text[0] == '-' || text[label - 1] == '-')
-			return false;
-		text += label;
-		if (*text != '.')
-			break;
-		dot = true;
-		text++;
-	}
-	if (text - start > HOST_BYTES_MAX || (*start == '*' && !dot))
-		return false;
-	return *text == '\0' || (*text == ':' && port_valid(text + 1));
 }
 
 static const char *const groups[HARNESS_GROUPS] = {

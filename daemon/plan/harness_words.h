@@ -6,8 +6,6 @@
 /* What of the small languages of base/words.h only a .harness file is written in. All pure. */
 
 bool json_path_valid(const char *text, size_t length, bool claim);
-/* HOST, *.SUFFIX, each with :PORT behind it if there is one. */
-bool host_valid(const char *text);
 
 /* The {group} that a word of [Session] Arguments= is, or -1; HARNESS_GROUPS for an unknown one. */
 enum harness_group {

@@ -197,6 +197,8 @@ START_TEST(default_port)
 	ck_assert_int_eq(allow_host_parse("a.example:81", 12, 80, &host), 0);
 	ck_assert_uint_eq(host.port, 81);
 	ck_assert_int_eq(allow_host_parse("a.example:", 10, 80, &host), -EINVAL);
+	ck_assert_int_eq(allow_host_parse("[::1", 4, 80, &host), -EINVAL);
+	ck_assert_int_eq(allow_host_parse("[::1\0x]", 7, 80, &host), -EINVAL);
 }
 END_TEST
 

@@ -112,23 +112,29 @@ static void put_server_name(const char *name, size_t size)
 }
 
 /* Up to the extensions. */
-static void begin_hello(void)
+static void begin_hello_of(size_t session, size_t ciphers, size_t compression)
 {
+	static const uint8_t zeros[64];
+
 	message_size = 0;
 	put_number(1, 1);
 	put_number(0, 3);
 	put_number(0x0303, 2);
 	for (size_t i = 0; i < 32; i++)
 		put_number(i * 7 + 16, 1);
-	put_number(32, 1);
-	for (size_t i = 0; i < 32; i++)
-		put_number(255 - i, 1);
-	put_number(6, 2);
-	put_number(0x130113021303, 6);
-	put_number(1, 1);
-	put_number(0, 1);
+	put_number(session, 1);
+	put(zeros, session);
+	put_number(ciphers, 2);
+	put(zeros, ciphers);
+	put_number(compression, 1);
+	put(zeros, compression);
 	extensions_at = message_size;
 	put_number(0, 2);
+}
+
+static void begin_hello(void)
+{
+	begin_hello_of(32, 6, 1);
 }
 
 static void end_hello(void)
@@ -378,6 +384,54 @@ START_TEST(two_lists_of_names)
 }
 END_TEST
 
+/* The parts before the extensions, each of which follows its length as it must. */
+START_TEST(sizes_of_parts)
+{
+	static const struct {
+		size_t session, ciphers, compression;
+		bool valid;
+	} sizes[] = {
+		{0, 2, 1, true},  {32, 2, 1, true}, {33, 2, 1, false}, {64, 2, 1, false},
+		{0, 0, 1, false}, {0, 1, 1, false}, {0, 3, 1, false},  {0, 62, 1, true},
+		{0, 2, 0, false}, {0, 2, 64, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		begin_hello_of(sizes[i].session, sizes[i].ciphers, sizes[i].compression);
+		put_server_name(BYTES(NAME));
+		end_hello();
+		check_made(16384, sizes[i].valid ? HELLO_NAME : HELLO_NOT_TLS,
+			   sizes[i].valid ? NAME : "");
+	}
+}
+END_TEST
+
+/* A good hello, but for one byte of its headers. */
+START_TEST(headers)
+{
+	char name[ALLOW_HOST_BYTES_MAX + 1];
+
+	make_usual(BYTES(NAME));
+	make_records(16384);
+	for (int byte = 0; byte < 256; byte++) {
+		static const uint8_t right[] = {22, 3, 1, 0, 0, 1};
+
+		for (size_t at = 0; at < sizeof(right); at++) {
+			uint8_t before = stream[at];
+			bool valid = at == 2 || byte == before;
+
+			if (at == 3 || at == 4)
+				continue;
+			ck_assert_uint_eq(before, right[at]);
+			stream[at] = (uint8_t)byte;
+			ck_assert_int_eq(parse(stream, stream_size, name),
+					 valid ? HELLO_NAME : HELLO_NOT_TLS);
+			stream[at] = before;
+		}
+	}
+}
+END_TEST
+
 /* A length at this place of the message, one by one wrong. */
 START_TEST(lengths)
 {
@@ -621,6 +675,8 @@ static Suite *hello_suite(void)
 	tcase_add_test(test_case, no_name);
 	tcase_add_loop_test(test_case, list_of_names, 0, ARRAY_SIZE(lists));
 	tcase_add_test(test_case, two_lists_of_names);
+	tcase_add_test(test_case, sizes_of_parts);
+	tcase_add_test(test_case, headers);
 	tcase_add_test(test_case, lengths);
 	tcase_add_test(test_case, cut_messages);
 	tcase_add_loop_test(test_case, other_protocols, 0, ARRAY_SIZE(others));

@@ -226,6 +226,9 @@ static const struct {
 	{BYTES("GET http://a.example#x HTTP/1.1\r\n\r\n"), 400},
 	{BYTES("GET http://a.example/#x HTTP/1.1\r\n\r\n"), 400},
 	{BYTES("GET http://a.example /x HTTP/1.1\r\n\r\n"), 400},
+	{BYTES("GET http://a.example/a b HTTP/1.1\r\n\r\n"), 400},
+	{BYTES("GET http://a.example/\x7f HTTP/1.1\r\n\r\n"), 400},
+	{BYTES("GET http://a.example/\xc3\xbc HTTP/1.1\r\n\r\n"), 400},
 	{BYTES("GET http://a..example/ HTTP/1.1\r\n\r\n"), 400},
 	/* What is no proxy's to serve */
 	{BYTES("GET / HTTP/1.1\r\nHost: a.example\r\n\r\n"), 405},
@@ -263,16 +266,18 @@ END_TEST
 
 START_TEST(not_whole)
 {
-	static const char *const parts[] = {"",
-					    "C",
-					    "CONNECT a.example:443 HTTP/1.1",
-					    LINE,
-					    "\r",
-					    "CONNECT a.example:443 HTTP/1.1\r",
-					    "GET",
-					    LINE "A",
-					    LINE "\r",
-					    "SSH-2.0-Open"};
+	static const char *const parts[] = {
+		"",
+		"C",
+		"GET",
+		"\r",
+		"SSH-2.0-Open",
+		"CONNECT a.example:443 HTTP/1.1",
+		"CONNECT a.example:443 HTTP/1.1\r",
+		"CONNECT a.example:443 HTTP/1.1\r\n",
+		"CONNECT a.example:443 HTTP/1.1\r\nA",
+		"CONNECT a.example:443 HTTP/1.1\r\n\r",
+	};
 	struct connect_head head;
 
 	parse(parts[_i], strlen(parts[_i]), &head);

@@ -332,8 +332,10 @@ START_TEST(how_long)
 		ck_assert_uint_eq(head.status, sizes[_i].fits ? 0 : 431);
 		ck_assert_uint_eq(head.size, sizes[_i].fits ? size : 0);
 		check_beginnings(bytes, size + more[i / 2], &head);
-		parse(bytes, CONNECT_HEAD_BYTES_MAX - 1, &head);
-		ck_assert(head.result == CONNECT_MORE || size < CONNECT_HEAD_BYTES_MAX);
+		if (size >= CONNECT_HEAD_BYTES_MAX) {
+			parse(bytes, CONNECT_HEAD_BYTES_MAX - 1, &head);
+			ck_assert_int_eq(head.result, CONNECT_MORE);
+		}
 		free(bytes);
 	}
 }

@@ -31,7 +31,9 @@
 
 static char lower(char byte)
 {
-	return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+	if (byte >= 'A' && byte <= 'Z')
+		byte = (char)(byte - 'A' + 'a');
+	return byte;
 }
 
 static bool is_digit(char byte)

@@ -16,7 +16,9 @@
 	X(bind)                                                                                    \
 	X(cgroup)                                                                                  \
 	X(channel)                                                                                 \
+	X(client_hello)                                                                            \
 	X(config)                                                                                  \
+	X(connect)                                                                                 \
 	X(control)                                                                                 \
 	X(credentials)                                                                             \
 	X(frame)                                                                                   \
@@ -24,6 +26,7 @@
 	X(git)                                                                                     \
 	X(harness)                                                                                 \
 	X(hold)                                                                                    \
+	X(host)                                                                                    \
 	X(json)                                                                                    \
 	X(launch)                                                                                  \
 	X(launch_file)                                                                             \

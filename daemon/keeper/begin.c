@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "proxy.h"
 #include "state.h"
 
 #define HELLO_SECONDS 30
-/* Enough for every number that descriptors are moved to while bwrap is started. */
-#define DESCRIPTORS_MIN 1024
+/* Enough for every number that descriptors are moved to while bwrap is started, and for the proxy. */
+#define DESCRIPTORS_MIN (1024 + PROXY_DESCRIPTORS)
 
 static int refuse(struct keeper *keeper, const char *what, int error)
 {

@@ -11,25 +11,18 @@
  */
 #include "proxy_client.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
 #include "base/mem.h"
 #include "base/now.h"
 #include "connect.h"
 #include "hello.h"
 #include "proxy_answer.h"
 
-#define SECOND ((int64_t)1000000000)
 #define HEAD_SECONDS 10
-#define LOOK_UP_SECONDS 10
-#define CONNECT_SECONDS 10
 #define HELLO_SECONDS 10
 #define LINGER_SECONDS 2
 /* Refusals that are answered: a hundred at once after a second of silence, a hundred a second else. */
@@ -51,10 +44,10 @@ static void watch_client(struct proxy_client *client, uint32_t events)
 	tunnel_watch(&client->tunnel, &client->tunnel.client, events);
 }
 
-/* Wakes up once more than so many bytes are there to be read. */
-static void await_more_than(const struct proxy_client *client, size_t size)
+/* Wakes up once so many bytes are there to be read. */
+static void await_bytes(const struct proxy_client *client, size_t size)
 {
-	const int mark = (int)size + 1;
+	const int mark = (int)size;
 
 	setsockopt(client_fd(client), SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark));
 }
@@ -101,14 +94,6 @@ static void tell_end(struct proxy_client *client)
 		proxy->told(proxy, &event);
 }
 
-static void forget_race(struct proxy_client *client)
-{
-	if (client->race)
-		race_done(&client->race->race);
-	free(client->race);
-	client->race = NULL;
-}
-
 /* It is none of the tunnels any more, or was none. */
 static void stop_tunneling(struct proxy_client *client)
 {
@@ -122,11 +107,11 @@ static void stop_tunneling(struct proxy_client *client)
 /* When the next one may be answered; -1: too many wait already. */
 static int64_t turn_of_refusal(struct proxy *proxy, int64_t now)
 {
-	const int64_t step = SECOND / REFUSALS_A_SECOND;
+	const int64_t step = PROXY_SECOND / REFUSALS_A_SECOND;
 	int64_t at = proxy->refuse_at;
 
-	if (at < now - SECOND + step)
-		at = now - SECOND + step;
+	if (at < now - PROXY_SECOND + step)
+		at = now - PROXY_SECOND + step;
 	if (at > now + REFUSALS_WAITING_MAX * step)
 		return -1;
 	proxy->refuse_at = at + step;
@@ -137,9 +122,9 @@ static void linger(struct proxy_client *client)
 {
 	client->state = PROXY_LINGERING;
 	shutdown(client_fd(client), SHUT_WR);
-	await_more_than(client, 0);
+	await_bytes(client, 1);
 	watch_client(client, EPOLLIN);
-	proxy_client_set_deadline(client, now_monotonic() + LINGER_SECONDS * SECOND);
+	proxy_client_set_deadline(client, now_monotonic() + LINGER_SECONDS * PROXY_SECOND);
 }
 
 static bool send_all(int fd, const void *bytes, size_t size)
@@ -159,16 +144,7 @@ static void send_refusal(struct proxy_client *client)
 	linger(client);
 }
 
-struct refusal {
-	enum verdict verdict;
-	unsigned status; /* 0: the verdict's own */
-	const char *detail;
-	const struct sockaddr_storage *addresses;
-	size_t address_count;
-};
-
-/* The connection may be gone afterwards. */
-static void refuse(struct proxy_client *client, const struct refusal *refusal)
+void proxy_client_refuse(struct proxy_client *client, const struct proxy_refusal *refusal)
 {
 	struct proxy *proxy = client->proxy;
 	struct egress_event event = event_of(client, refusal->verdict, refusal->detail);
@@ -213,6 +189,12 @@ static void on_over(struct tunnel *tunnel)
 	proxy_client_free(container_of(tunnel, struct proxy_client, tunnel));
 }
 
+static void on_later(struct tunnel *tunnel)
+{
+	proxy_client_set_deadline(container_of(tunnel, struct proxy_client, tunnel),
+				  now_monotonic() + TUNNEL_DRAIN_NANOSECONDS);
+}
+
 static int64_t idle_nanoseconds(const struct proxy *proxy)
 {
 	const double seconds = proxy->policy.idle_seconds > 0 ? proxy->policy.idle_seconds
@@ -238,7 +220,8 @@ static void open_tunnel(struct proxy_client *client, size_t peeked, const char *
 	client->opened = true;
 	client->state = PROXY_OPEN;
 	proxy_client_set_deadline(client, now_monotonic() + idle_nanoseconds(proxy));
-	await_more_than(client, 0);
+	await_bytes(client, 1);
+	tunnel->later = on_later;
 	tunnel->over = on_over;
 	tunnel_start(tunnel, peeked);
 }
@@ -304,6 +287,19 @@ static void judge_hello(struct proxy_client *client, enum hello_result result, c
 	mismatch(client, result != HELLO_NOT_TLS, detail);
 }
 
+/* How much there will be once the record that is not whole yet is. */
+static size_t hello_wanted(const uint8_t *bytes, size_t size)
+{
+	size_t end = 0;
+
+	while (size - end >= 5) {
+		end += 5 + ((size_t)bytes[end + 3] << 8) + bytes[end + 4];
+		if (end > size)
+			return end;
+	}
+	return size + 1;
+}
+
 static void read_hello(struct proxy_client *client, uint32_t events)
 {
 	char *buffer = client->proxy->buffer, name[ALLOW_HOST_BYTES_MAX + 1];
@@ -329,7 +325,7 @@ static void read_hello(struct proxy_client *client, uint32_t events)
 	else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		mismatch(client, false, "the TLS hello was cut short");
 	else
-		await_more_than(client, (size_t)n);
+		await_bytes(client, hello_wanted((const uint8_t *)buffer, (size_t)n));
 }
 
 /* --- Connected ------------------------------------------------------------------------------------ */
@@ -357,7 +353,7 @@ static bool send_origin(struct proxy_client *client)
 	return tunnel_consume(client_fd(client), head.size) == 0;
 }
 
-static void connected(struct proxy_client *client, int fd)
+void proxy_client_connected(struct proxy_client *client, int fd)
 {
 	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
 
@@ -372,173 +368,8 @@ static void connected(struct proxy_client *client, int fd)
 		return;
 	}
 	client->state = PROXY_HELLO;
-	proxy_client_set_deadline(client, now_monotonic() + HELLO_SECONDS * SECOND);
+	proxy_client_set_deadline(client, now_monotonic() + HELLO_SECONDS * PROXY_SECOND);
 	watch_client(client, EPOLLIN | EPOLLRDHUP);
-}
-
-static void unreachable(struct proxy_client *client, bool late)
-{
-	const struct race *race = &client->race->race;
-	struct sockaddr_storage tried[RACE_ADDRESSES_MAX];
-	struct refusal refusal = {.verdict = VERDICT_unreachable, .addresses = tried};
-	char text[PROXY_TEXT_BYTES_MAX / 2];
-
-	race_text(race, text, sizeof(text));
-	refusal.detail = text;
-	refusal.status = late ? 504 : 0;
-	for (size_t i = 0; i < race->begun; i++)
-		tried[refusal.address_count++] = race->attempts[i].address;
-	forget_race(client);
-	refuse(client, &refusal);
-}
-
-static void on_race(struct race *race, int fd)
-{
-	struct proxy_client *client = container_of(race, struct proxy_race, race)->client;
-
-	if (fd < 0) {
-		unreachable(client, false);
-		return;
-	}
-	forget_race(client);
-	connected(client, fd);
-}
-
-static void go_on_racing(struct proxy_client *client)
-{
-	struct race *race = &client->race->race;
-	int64_t next;
-
-	if (!race_tick(race))
-		return;
-	next = race_next(race);
-	proxy_client_set_deadline(client, next < client->give_up_at ? next : client->give_up_at);
-}
-
-static void begin_race(struct proxy_client *client, const struct sockaddr_storage *addresses,
-		       size_t count)
-{
-	struct proxy_race *race = malloc(sizeof(*race));
-
-	if (!race) {
-		proxy_client_free(client);
-		return;
-	}
-	race->client = client;
-	race_init(&race->race, client->proxy->loop, addresses, count, client->host.port);
-	race->race.done = on_race;
-	client->race = race;
-	client->state = PROXY_RACE;
-	client->give_up_at = now_monotonic() + CONNECT_SECONDS * SECOND;
-	go_on_racing(client);
-}
-
-/* --- Addresses ------------------------------------------------------------------------------------ */
-
-static bool is_allowed(const struct proxy_client *client, const struct sockaddr_storage *address)
-{
-	return client->internal ||
-	       address_classify((const struct sockaddr *)(const void *)address) == ADDRESS_PUBLIC;
-}
-
-static void refuse_addresses(struct proxy_client *client, const struct sockaddr_storage *addresses,
-			     size_t count)
-{
-	char text[PROXY_TEXT_BYTES_MAX / 2];
-	const struct refusal refusal = {
-		.verdict = VERDICT_address_refused,
-		.detail = text,
-		.addresses = addresses,
-		.address_count = count,
-	};
-	const size_t size = sizeof(text);
-	size_t used = 0;
-
-	text[0] = '\0';
-	for (size_t i = 0; i < count && used < size; i++) {
-		const struct sockaddr *address =
-			(const struct sockaddr *)(const void *)&addresses[i];
-		char name[INET6_ADDRSTRLEN];
-		int n;
-
-		race_address_text(&addresses[i], name, sizeof(name));
-		n = snprintf(text + used, size - used, "%s%s (%s)", used ? ", " : "", name,
-			     address_kind_text(address_classify(address)));
-		used += n > 0 ? (size_t)n : 0;
-	}
-	refuse(client, &refusal);
-}
-
-/* Each address is judged, and those that pass are what is connected to: there is no second look-up. */
-static void judge_addresses(struct proxy_client *client, const struct sockaddr_storage *addresses,
-			    size_t count)
-{
-	struct sockaddr_storage allowed[RESOLVE_ADDRESSES_MAX];
-	size_t allowed_count = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (is_allowed(client, &addresses[i]))
-			allowed[allowed_count++] = addresses[i];
-	if (allowed_count > 0)
-		begin_race(client, allowed, allowed_count);
-	else
-		refuse_addresses(client, addresses, count);
-}
-
-static void unresolved(struct proxy_client *client, unsigned status, const char *reason)
-{
-	const struct refusal refusal = {
-		.verdict = VERDICT_unresolved,
-		.status = status,
-		.detail = reason,
-	};
-
-	refuse(client, &refusal);
-}
-
-static void on_answer(struct resolve_wait *wait, const struct resolve_answer *answer)
-{
-	struct proxy_client *client = container_of(wait, struct proxy_client, wait);
-
-	if (answer->error == EAI_SYSTEM)
-		unresolved(client, 0, strerror(answer->system_error));
-	else if (answer->error)
-		unresolved(client, 0, gai_strerror(answer->error));
-	else
-		judge_addresses(client, answer->addresses, answer->count);
-}
-
-static bool parse_address(const char *text, struct sockaddr_storage *ret)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)ret;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)ret;
-
-	*ret = (struct sockaddr_storage){.ss_family = AF_INET};
-	if (inet_pton(AF_INET, text, &v4->sin_addr) == 1)
-		return true;
-	ret->ss_family = AF_INET6;
-	return inet_pton(AF_INET6, text, &v6->sin6_addr) == 1;
-}
-
-static void look_up(struct proxy_client *client)
-{
-	struct sockaddr_storage address;
-	int r;
-
-	client->state = PROXY_LOOK_UP;
-	watch_client(client, 0);
-	if (client->host.address) {
-		if (parse_address(client->host.name, &address))
-			judge_addresses(client, &address, 1);
-		else
-			unresolved(client, 0, "not an address");
-		return;
-	}
-	proxy_client_set_deadline(client, now_monotonic() + LOOK_UP_SECONDS * SECOND);
-	client->wait.done = on_answer;
-	r = resolve(&client->proxy->resolver, client->host.name, &client->wait);
-	if (r < 0)
-		unresolved(client, 0, strerror(-r));
 }
 
 /* --- The head ------------------------------------------------------------------------------------- */
@@ -546,9 +377,13 @@ static void look_up(struct proxy_client *client)
 static void refuse_head(struct proxy_client *client, enum verdict verdict, unsigned status,
 			const char *detail)
 {
-	const struct refusal refusal = {.verdict = verdict, .status = status, .detail = detail};
+	const struct proxy_refusal refusal = {
+		.verdict = verdict,
+		.status = status,
+		.detail = detail,
+	};
 
-	refuse(client, &refusal);
+	proxy_client_refuse(client, &refusal);
 }
 
 /* Decided by what was asked for, before any name is looked up. */
@@ -573,7 +408,8 @@ static void decide(struct proxy_client *client, const struct connect_head *head)
 		client->internal = rule->internal;
 		client->tunneling = true;
 		proxy->tunnel_count++;
-		look_up(client);
+		watch_client(client, 0);
+		proxy_client_reach(client);
 	}
 }
 
@@ -601,7 +437,7 @@ static void read_head(struct proxy_client *client, uint32_t events)
 	else if (head.result == CONNECT_MORE && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
 		proxy_client_free(client);
 	else if (head.result == CONNECT_MORE)
-		await_more_than(client, (size_t)n);
+		await_bytes(client, (size_t)n + 1);
 	else if (head.result == CONNECT_TUNNEL && tunnel_consume(client_fd(client), head.size) < 0)
 		proxy_client_free(client);
 	else
@@ -651,7 +487,7 @@ int proxy_client_new(struct proxy *proxy, int fd)
 	TAILQ_INSERT_TAIL(&proxy->clients, client, entry);
 	proxy->client_count++;
 	watch_client(client, EPOLLIN | EPOLLRDHUP);
-	proxy_client_set_deadline(client, now_monotonic() + HEAD_SECONDS * SECOND);
+	proxy_client_set_deadline(client, now_monotonic() + HEAD_SECONDS * PROXY_SECOND);
 	return 0;
 }
 
@@ -660,8 +496,7 @@ void proxy_client_free(struct proxy_client *client)
 	struct proxy *proxy = client->proxy;
 
 	tell_end(client);
-	resolve_cancel(&client->wait);
-	forget_race(client);
+	proxy_client_stop_reaching(client);
 	stop_tunneling(client);
 	tunnel_done(&client->tunnel);
 	TAILQ_REMOVE(&proxy->clients, client, entry);
@@ -673,9 +508,13 @@ void proxy_client_free(struct proxy_client *client)
 
 static void look_at_idleness(struct proxy_client *client, int64_t now)
 {
-	const struct tunnel *tunnel = &client->tunnel;
+	struct tunnel *tunnel = &client->tunnel;
 	int64_t until = tunnel->active_at + idle_nanoseconds(client->proxy);
 
+	if (tunnel->draining) {
+		tunnel_drain(tunnel);
+		return;
+	}
 	if (until <= now)
 		proxy_client_free(client);
 	else
@@ -689,14 +528,8 @@ void proxy_client_late(struct proxy_client *client, int64_t now)
 		refuse_head(client, VERDICT_bad_request, 408, "its head took too long");
 		break;
 	case PROXY_LOOK_UP:
-		resolve_cancel(&client->wait);
-		unresolved(client, 504, "no answer in time");
-		break;
 	case PROXY_RACE:
-		if (now >= client->give_up_at)
-			unreachable(client, true);
-		else
-			go_on_racing(client);
+		proxy_client_reach_late(client, now);
 		break;
 	case PROXY_HELLO:
 		mismatch(client, false, "no TLS hello came in time");

@@ -5,7 +5,9 @@
 #include "race.h"
 #include "tunnel.h"
 
-/* One connection that came from the sandbox; shared by proxy.c and proxy_client.c only. */
+#define PROXY_SECOND ((int64_t)1000000000) /* of deadlines */
+
+/* One connection that came from the sandbox; shared by proxy.c, proxy_client.c and proxy_reach.c only. */
 enum proxy_state {
 	PROXY_HEAD,	 /* what it wants is being read */
 	PROXY_LOOK_UP,	 /* the name is looked up */
@@ -48,6 +50,24 @@ int proxy_client_new(struct proxy *proxy, int fd);
 void proxy_client_free(struct proxy_client *client);
 /* Its deadline has come. May free it. */
 void proxy_client_late(struct proxy_client *client, int64_t now);
+
+struct proxy_refusal {
+	enum verdict verdict;
+	unsigned status;    /* 0: the verdict's own */
+	const char *detail; /* what it comes from, or NULL */
+	const struct sockaddr_storage *addresses;
+	size_t address_count;
+};
+
+/* Counts it, tells it and answers, now or in its turn. May free it. */
+void proxy_client_refuse(struct proxy_client *client, const struct proxy_refusal *refusal);
+/* There is a socket for it, connected. May free it. */
+void proxy_client_connected(struct proxy_client *client, int fd);
+
+/* proxy_reach.c: what it wants is allowed. Leads to one of the two above. */
+void proxy_client_reach(struct proxy_client *client);
+void proxy_client_reach_late(struct proxy_client *client, int64_t now);
+void proxy_client_stop_reaching(struct proxy_client *client);
 
 /* proxy.c */
 void proxy_client_set_deadline(struct proxy_client *client, int64_t at);

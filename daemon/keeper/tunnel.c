@@ -162,8 +162,10 @@ void tunnel_drain(struct tunnel *tunnel)
 	if (queued < tunnel->queued)
 		tunnel->active_at = now;
 	tunnel->queued = queued;
-	if (queued > 0 && now - tunnel->active_at < DRAIN_SECONDS * (int64_t)1000000000)
+	if (queued > 0 && now - tunnel->active_at < DRAIN_SECONDS * (int64_t)1000000000) {
+		tunnel->later(tunnel);
 		return;
+	}
 	reset(tunnel->draining->fd);
 	finish(tunnel);
 }

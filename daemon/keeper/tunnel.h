@@ -37,6 +37,8 @@ struct tunnel {
 	int queued;		     /* in bytes, when it was last looked at */
 	int64_t active_at;	     /* monotonic, nanoseconds: when bytes last went */
 	uint64_t *total;	     /* bytes of all tunnels, both ways */
+	/* Wants tunnel_drain to be called after TUNNEL_DRAIN_NANOSECONDS. */
+	void (*later)(struct tunnel *tunnel);
 	/* Both sides are closed. It may be freed here. */
 	void (*over)(struct tunnel *tunnel);
 };
@@ -46,11 +48,11 @@ struct tunnel {
 
 /*
  * Begins with the first `peeked` bytes that the client sent, which are in the buffer and still in its
- * socket: what was looked at is what goes. loop, buffer, total, over and both ends' fd are set; the
+ * socket: what was looked at is what goes. loop, buffer, total, the callbacks and both ends' fd are set; the
  * tunnel closes them. May call over.
  */
 void tunnel_start(struct tunnel *tunnel, size_t peeked);
-/* While draining: to be called every TUNNEL_DRAIN_NANOSECONDS. May call over. */
+/* Looks whether what was sent has arrived. Calls later or over. */
 void tunnel_drain(struct tunnel *tunnel);
 #define TUNNEL_DRAIN_NANOSECONDS 20000000
 /* Closes both ends, without over. */

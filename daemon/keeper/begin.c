@@ -14,7 +14,7 @@
 #include "state.h"
 
 #define HELLO_SECONDS 30
-/* Enough for every number that descriptors are moved to while bwrap is started, and for the proxy. */
+/* Enough for every number that descriptors are moved to while bwrap is started. */
 #define DESCRIPTORS_MIN 1024
 
 static int refuse(struct keeper *keeper, const char *what, int error)

@@ -17,6 +17,7 @@
 #include "base/now.h"
 #include "base/space.h"
 #include "queue/kept_session.h"
+#include "queue/key_body.h"
 #include "queue/login.h"
 #include "queue/prompt.h"
 #include "queue/repository.h"
@@ -203,18 +204,16 @@ static void submit_insert(struct submit *submit)
 		.spec = {.data = (const uint8_t *)submit->spec.data, .size = submit->spec.size},
 		.labels = submit->labels,
 	};
-	_cleanup_free_ uint8_t *body = malloc(submit->spec.size + SHA256_DIGEST_SIZE);
+	_cleanup_free_ void *body = NULL;
 	char uuid[SD_ID128_UUID_STRING_MAX];
 	bool claims;
 
-	if (!body) {
+	if (key_body(&trial.spec, submit->prompt_digest, &trial.body) < 0) {
 		fault_errno(&submit->fault, ENOMEM, "launch");
 		submit_refuse(submit);
 		return;
 	}
-	memcpy(body, submit->spec.data, submit->spec.size);
-	memcpy(body + submit->spec.size, submit->prompt_digest, SHA256_DIGEST_SIZE);
-	trial.body = (struct blob){.data = body, .size = submit->spec.size + SHA256_DIGEST_SIZE};
+	body = (void *)trial.body.data;
 	trial.uuid = sd_id128_to_uuid_string(submit->uuid, uuid);
 	trial.submitted_at = now_microseconds();
 	submit->call.done = on_inserted;

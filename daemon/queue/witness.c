@@ -32,6 +32,7 @@
 #include "launch/launch.h"
 #include "queue/hold.h"
 #include "queue/launch_file.h"
+#include "queue/key_body.h"
 #include "queue/view.h"
 
 #define HELLO_MILLISECONDS 2000 /* for all of them: one that is stopped does not answer */
@@ -338,31 +339,26 @@ static int row_end_unknown(const struct witness *witness, const struct evidence 
 	return row_end(row, &record);
 }
 
-/* What its key stands for, as submit.c makes it: the launch, and the SHA-256 of its prompt or zeros. */
-static int key_body(const struct ledger_row *row, int folder_fd, struct blob *ret_body)
+/* What its key stands for. */
+static int body_of(const struct ledger_row *row, int folder_fd, struct blob *ret_body)
 {
 	_cleanup_close_ int prompt = -1;
-	uint8_t *body = calloc(1, row->spec.size + SHA256_DIGEST_SIZE);
+	uint8_t digest[SHA256_DIGEST_SIZE] = {0};
 	struct sha256_ctx sha;
 	char buffer[65536];
 	ssize_t n = 0;
 
-	if (!body)
-		return -ENOMEM;
-	*ret_body = (struct blob){.data = body, .size = row->spec.size + SHA256_DIGEST_SIZE};
-	if (row->spec.size)
-		memcpy(body, row->spec.data, row->spec.size);
 	if (folder_fd >= 0)
 		prompt = openat(folder_fd, "prompt", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	if (prompt < 0)
-		return 0;
-	sha256_init(&sha);
-	while ((n = read(prompt, buffer, sizeof(buffer))) > 0)
-		sha256_update(&sha, (size_t)n, (const uint8_t *)buffer);
-	/* One that cannot be read leaves a body that nothing equals: the key is still taken. */
-	if (n == 0)
-		sha256_digest(&sha, SHA256_DIGEST_SIZE, body + row->spec.size);
-	return 0;
+	if (prompt >= 0) {
+		sha256_init(&sha);
+		while ((n = read(prompt, buffer, sizeof(buffer))) > 0)
+			sha256_update(&sha, (size_t)n, (const uint8_t *)buffer);
+		/* One that cannot be read leaves a body that nothing equals: the key is still taken. */
+		if (n == 0)
+			sha256_digest(&sha, SHA256_DIGEST_SIZE, digest);
+	}
+	return key_body(&row->spec, digest, ret_body);
 }
 
 static int make_proof(const struct witness *witness, uint64_t id, const struct evidence *evidence,
@@ -390,7 +386,7 @@ static int make_proof(const struct witness *witness, uint64_t id, const struct e
 		r = row_end_unknown(witness, evidence, row);
 	}
 	if (r == 0 && row->key)
-		r = key_body(row, evidence->folder_fd, &proof->body);
+		r = body_of(row, evidence->folder_fd, &proof->body);
 	return r;
 }
 

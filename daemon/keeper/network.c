@@ -65,6 +65,7 @@ static void put_address(struct line *line, const struct sockaddr_storage *addres
 #define DETAIL_BYTES_MAX 200
 #define ADDRESSES_MAX 8
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written by way of the structure. */
 size_t network_line(const struct egress_event *event, char line[NETWORK_LINE_BYTES])
 {
 	struct line out = {.bytes = line, .room = NETWORK_LINE_BYTES};

@@ -191,6 +191,7 @@ START_TEST(internal_is_exact)
 		{"127.0.0.1:8080", "127.0.0.1:8080", true},
 		{"model.lan.example:8081", "model.lan.example:8080", false},
 		{"*.lan.example:8080", "model.lan.example:8080", false},
+		{"*.lan.example:8080", "lan.example:8080", false},
 		{"other.lan.example:8080", "model.lan.example:8080", false},
 	};
 	struct trial_network network;

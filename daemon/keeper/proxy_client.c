@@ -318,8 +318,6 @@ static void read_hello(struct proxy_client *client, uint32_t events)
 		return;
 	}
 	result = hello_parse((const uint8_t *)buffer, (size_t)n, name);
-	if (result == HELLO_MORE && n == HELLO_BYTES_MAX)
-		result = HELLO_TOO_LONG;
 	if (result != HELLO_MORE)
 		judge_hello(client, result, name, (size_t)n);
 	else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
@@ -427,18 +425,17 @@ static void read_head(struct proxy_client *client, uint32_t events)
 		return;
 	}
 	connect_parse(buffer, (size_t)n, &head);
-	if (head.result == CONNECT_MORE && n == CONNECT_HEAD_BYTES_MAX) {
-		head.result = CONNECT_BAD;
-		head.status = 431;
-		head.reason = "its head is too long";
-	}
-	if (head.result == CONNECT_BAD)
+	if (head.result == CONNECT_BAD) {
 		refuse_head(client, VERDICT_bad_request, head.status, head.reason);
-	else if (head.result == CONNECT_MORE && (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)))
-		proxy_client_free(client);
-	else if (head.result == CONNECT_MORE)
+		return;
+	}
+	if (head.result == CONNECT_MORE && !(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) {
 		await_bytes(client, (size_t)n + 1);
-	else if (head.result == CONNECT_TUNNEL && tunnel_consume(client_fd(client), head.size) < 0)
+		return;
+	}
+	/* It ends within its head, or cannot be read any more. */
+	if (head.result == CONNECT_MORE ||
+	    (head.result == CONNECT_TUNNEL && tunnel_consume(client_fd(client), head.size) < 0))
 		proxy_client_free(client);
 	else
 		decide(client, &head);

@@ -32,7 +32,7 @@
  * and a name that the hello holds encrypted, of which only the outer one is compared.
  *
  * The proxy is in the keeper's own loop and has one timer for all its deadlines. One buffer serves all
- * connections, since the kernel's are where bytes wait (tunnel.c).
+ * connections (tunnel.c).
  */
 #include "proxy.h"
 
@@ -200,8 +200,8 @@ int proxy_start(struct proxy *proxy, struct loop *loop, int *listener,
 	TAILQ_INIT(&proxy->clients);
 	resolver_init(&proxy->resolver, loop);
 	/* Pages that nobody writes to cost nothing. */
-	proxy->buffer = malloc(TUNNEL_BUFFER_BYTES);
-	r = proxy->buffer ? set_listener(proxy->listener) : -ENOMEM;
+	proxy->shared.buffer = malloc(TUNNEL_BUFFER_BYTES);
+	r = proxy->shared.buffer ? set_listener(proxy->listener) : -ENOMEM;
 	if (r == 0)
 		r = timer_init(&proxy->timer, loop, on_timer);
 	if (r == 0)
@@ -224,8 +224,8 @@ void proxy_stop(struct proxy *proxy)
 	if (proxy->timer.source.fd >= 0)
 		timer_done(&proxy->timer, proxy->loop);
 	resolver_done(&proxy->resolver);
-	free(proxy->buffer);
-	proxy->buffer = NULL;
+	free(proxy->shared.buffer);
+	proxy->shared.buffer = NULL;
 	proxy->loop = NULL;
 }
 
@@ -237,7 +237,7 @@ void proxy_done(struct proxy *proxy)
 
 uint64_t proxy_bytes(const struct proxy *proxy)
 {
-	return proxy->bytes;
+	return proxy->shared.bytes;
 }
 
 const struct egress *proxy_egress(const struct proxy *proxy)

@@ -10,6 +10,7 @@
 #include "base/loop.h"
 #include "egress.h"
 #include "resolve.h"
+#include "tunnel.h"
 
 /* A Trial's way out: a proxy on a listening socket of the sandbox's own network. proxy.c has the policy. */
 #define PROXY_TUNNELS_MAX 512
@@ -46,8 +47,7 @@ struct proxy {
 	size_t client_count;
 	size_t tunnel_count;
 	uint64_t number; /* of the last tunnel */
-	uint64_t bytes;
-	char *buffer; /* for whoever has its turn */
+	struct tunnel_shared shared;
 	struct egress egress;
 };
 

@@ -302,7 +302,7 @@ static size_t hello_wanted(const uint8_t *bytes, size_t size)
 
 static void read_hello(struct proxy_client *client, uint32_t events)
 {
-	char *buffer = client->proxy->buffer, name[ALLOW_HOST_BYTES_MAX + 1];
+	char *buffer = client->proxy->shared.buffer, name[ALLOW_HOST_BYTES_MAX + 1];
 	ssize_t n = recv(client_fd(client), buffer, HELLO_BYTES_MAX, MSG_PEEK | MSG_DONTWAIT);
 	enum hello_result result;
 
@@ -331,7 +331,7 @@ static void read_hello(struct proxy_client *client, uint32_t events)
 /* The head is read once more, as the server gets it; what follows it goes as it is. */
 static bool send_origin(struct proxy_client *client)
 {
-	char *buffer = client->proxy->buffer, *origin = buffer + CONNECT_HEAD_BYTES_MAX;
+	char *buffer = client->proxy->shared.buffer, *origin = buffer + CONNECT_HEAD_BYTES_MAX;
 	ssize_t n = recv(client_fd(client), buffer, CONNECT_HEAD_BYTES_MAX,
 			 MSG_PEEK | MSG_DONTWAIT);
 	struct connect_head head;
@@ -347,7 +347,7 @@ static bool send_origin(struct proxy_client *client)
 	if (!send_all(client->tunnel.upstream.fd, origin, size))
 		return false;
 	client->tunnel.client.bytes += size;
-	client->proxy->bytes += size;
+	client->proxy->shared.bytes += size;
 	return tunnel_consume(client_fd(client), head.size) == 0;
 }
 
@@ -413,7 +413,7 @@ static void decide(struct proxy_client *client, const struct connect_head *head)
 
 static void read_head(struct proxy_client *client, uint32_t events)
 {
-	char *buffer = client->proxy->buffer;
+	char *buffer = client->proxy->shared.buffer;
 	ssize_t n = recv(client_fd(client), buffer, CONNECT_HEAD_BYTES_MAX,
 			 MSG_PEEK | MSG_DONTWAIT);
 	struct connect_head head;
@@ -477,8 +477,7 @@ int proxy_client_new(struct proxy *proxy, int fd)
 	client->number = ++proxy->number;
 	client->tunnel = TUNNEL_INIT;
 	client->tunnel.loop = proxy->loop;
-	client->tunnel.buffer = proxy->buffer;
-	client->tunnel.total = &proxy->bytes;
+	client->tunnel.shared = &proxy->shared;
 	client->tunnel.client.fd = fd;
 	client->tunnel.client.source.callback = on_client;
 	TAILQ_INSERT_TAIL(&proxy->clients, client, entry);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * No tunnel has a buffer. What one side sent is looked at where the kernel keeps it (MSG_PEEK), given
- * to the other side, and as much of it as that took is then taken out (MSG_TRUNC, which copies
- * nothing). So a side that reads slowly holds up its own sender, through the kernel's buffers, and
- * nothing else; and there is nothing to lose here when either side goes.
+ * No tunnel has a buffer. What one side sent is read into the one buffer that all share and given to the
+ * other side, and what that did not take is put aside until it does. That is bounded for all tunnels
+ * together, since a Trial can have hundreds whose one side does not read: while there is no room, what a
+ * side sent is only looked at where the kernel keeps it (MSG_PEEK), given to the other, and as much as
+ * that took is then taken out (MSG_TRUNC, which copies nothing). That costs a sixth more processor time
+ * and no memory. Either way a side that reads slowly holds up its own sender, and nobody else.
  *
  * The loop is level-triggered: a side is only waited for while something can be done about what it
  * would say. What cannot be masked is that a socket is over both ways (EPOLLHUP, EPOLLERR): such a one
@@ -17,6 +19,8 @@
 
 #include <errno.h>
 #include <linux/sockios.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -56,8 +60,18 @@ int tunnel_consume(int fd, size_t size)
 	return 0;
 }
 
+static void forget_stash(struct tunnel *tunnel, struct tunnel_end *end)
+{
+	tunnel->shared->stashed -= end->stash_size;
+	free(end->stash);
+	end->stash = NULL;
+	end->stash_size = end->stash_at = 0;
+}
+
 static void close_end(struct tunnel *tunnel, struct tunnel_end *end)
 {
+	if (end->stash)
+		forget_stash(tunnel, end);
 	loop_remove(tunnel->loop, &end->source);
 	end->fd = fd_close(end->fd);
 }
@@ -76,26 +90,62 @@ static void finish(struct tunnel *tunnel)
 
 /* --- Carrying ------------------------------------------------------------------------------------- */
 
-/* The first bytes of the buffer, which are also the first that `from` has. False: not all of them. */
-static bool give(struct tunnel *tunnel, struct tunnel_end *from, struct tunnel_end *to, size_t size)
+/* How many of these bytes it took: 0 when blocked, or lost. */
+static size_t put(struct tunnel *tunnel, struct tunnel_end *to, const char *bytes, size_t size)
 {
 	ssize_t n;
 
 	do
-		n = send(to->fd, tunnel->buffer, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+		n = send(to->fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
 	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno == EAGAIN) {
-		to->blocked = true;
-		return false;
+	if (n < 0) {
+		to->blocked = errno == EAGAIN;
+		to->lost = !to->blocked;
+		return 0;
 	}
-	if (n < 0 || tunnel_consume(from->fd, (size_t)n) < 0) {
-		to->lost = true;
-		return false;
-	}
-	from->bytes += (uint64_t)n;
-	*tunnel->total += (uint64_t)n;
+	other(tunnel, to)->bytes += (uint64_t)n;
+	tunnel->shared->bytes += (uint64_t)n;
 	to->blocked = (size_t)n < size;
-	return !to->blocked;
+	return (size_t)n;
+}
+
+/* Of what was read, and is nowhere else. */
+static void put_aside(struct tunnel *tunnel, struct tunnel_end *to, const char *bytes, size_t size)
+{
+	to->stash = malloc(size);
+	if (!to->stash) {
+		/* A gap must not look like an end: both are reset. */
+		to->lost = other(tunnel, to)->lost = true;
+		return;
+	}
+	memcpy(to->stash, bytes, size);
+	to->stash_size = size;
+	to->stash_at = 0;
+	tunnel->shared->stashed += size;
+}
+
+/* It takes bytes again: first those that were put aside. */
+static void unblock(struct tunnel *tunnel, struct tunnel_end *to)
+{
+	to->blocked = false;
+	if (!to->stash)
+		return;
+	to->stash_at += put(tunnel, to, to->stash + to->stash_at, to->stash_size - to->stash_at);
+	if (!to->blocked || to->lost)
+		forget_stash(tunnel, to);
+}
+
+/* The first bytes of the buffer: `peeked` when they are still in from's socket. False: not all went. */
+static bool give(struct tunnel *tunnel, struct tunnel_end *from, struct tunnel_end *to, size_t size,
+		 bool peeked)
+{
+	size_t n = put(tunnel, to, tunnel->shared->buffer, size);
+
+	if (peeked && tunnel_consume(from->fd, n) < 0)
+		to->lost = true;
+	else if (!peeked && to->blocked)
+		put_aside(tunnel, to, tunnel->shared->buffer + n, size - n);
+	return !to->blocked && !to->lost;
 }
 
 static void carry_end(struct tunnel_end *from, struct tunnel_end *to)
@@ -115,9 +165,12 @@ static bool may_carry(const struct tunnel_end *from, const struct tunnel_end *to
 
 static void carry(struct tunnel *tunnel, struct tunnel_end *from, struct tunnel_end *to)
 {
+	struct tunnel_shared *shared = tunnel->shared;
+
 	for (int i = 0; i < ROUNDS && may_carry(from, to); i++) {
-		ssize_t n = recv(from->fd, tunnel->buffer, TUNNEL_BUFFER_BYTES,
-				 MSG_PEEK | MSG_DONTWAIT);
+		bool peeks = shared->stashed + TUNNEL_BUFFER_BYTES > TUNNEL_STASHED_MAX;
+		ssize_t n = recv(from->fd, shared->buffer, TUNNEL_BUFFER_BYTES,
+				 MSG_DONTWAIT | (peeks ? MSG_PEEK : 0));
 
 		if (n < 0 && (errno == EAGAIN || errno == EINTR))
 			return;
@@ -128,7 +181,7 @@ static void carry(struct tunnel *tunnel, struct tunnel_end *from, struct tunnel_
 			return;
 		}
 		/* Less than there was room for: that was all, most likely, and else it is told. */
-		if (!give(tunnel, from, to, (size_t)n) || (size_t)n < TUNNEL_BUFFER_BYTES)
+		if (!give(tunnel, from, to, (size_t)n, peeks) || (size_t)n < TUNNEL_BUFFER_BYTES)
 			return;
 	}
 }
@@ -188,8 +241,13 @@ static void settle(struct tunnel *tunnel)
 		if (end->hung && end->ended && !end->shut)
 			end->lost = true;
 	}
-	if ((client->ended && upstream->ended && !client->lost && !upstream->lost) ||
-	    (client->lost && upstream->lost)) {
+	if (client->lost && upstream->lost) {
+		reset(client->fd);
+		reset(upstream->fd);
+		finish(tunnel);
+		return;
+	}
+	if (client->ended && upstream->ended && !client->lost && !upstream->lost) {
 		finish(tunnel);
 		return;
 	}
@@ -210,7 +268,7 @@ static void on_end(struct tunnel *tunnel, struct tunnel_end *end, uint32_t event
 	if (events & (EPOLLERR | EPOLLHUP))
 		end->hung = true;
 	if (end->blocked && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP))) {
-		end->blocked = false;
+		unblock(tunnel, end);
 		carry(tunnel, to, end);
 	}
 	if (events & (EPOLLIN | EPOLLERR | EPOLLHUP))
@@ -238,6 +296,6 @@ void tunnel_start(struct tunnel *tunnel, size_t peeked)
 	tunnel->upstream.source.callback = on_upstream;
 	tunnel->active_at = now_monotonic();
 	if (peeked > 0)
-		give(tunnel, &tunnel->client, &tunnel->upstream, peeked);
+		give(tunnel, &tunnel->client, &tunnel->upstream, peeked, true);
 	settle(tunnel);
 }

@@ -12,9 +12,17 @@
  * and the other can still take arrives, an end is carried as an end (half-close), and a reset as a
  * reset, once what was sent before it has arrived.
  */
-#define TUNNEL_BUFFER_BYTES ((size_t)256 * 1024)
+#define TUNNEL_BUFFER_BYTES ((size_t)512 * 1024)
+#define TUNNEL_STASHED_MAX (2 * TUNNEL_BUFFER_BYTES)
 
 struct tunnel;
+
+/* What all tunnels have in common. */
+struct tunnel_shared {
+	char *buffer;	/* of TUNNEL_BUFFER_BYTES, for whoever has its turn */
+	uint64_t bytes; /* carried so far, both ways */
+	size_t stashed; /* bytes, TUNNEL_STASHED_MAX at most */
+};
 
 struct tunnel_end {
 	struct source source;
@@ -26,17 +34,19 @@ struct tunnel_end {
 	bool lost;	 /* takes no more at all */
 	bool hung;	 /* the kernel said that it is over, both ways */
 	uint64_t bytes;	 /* of it, that the other took */
+	char *stash;	 /* what it did not take yet, though it was read: while blocked alone */
+	size_t stash_size;
+	size_t stash_at;
 };
 
 struct tunnel {
 	struct loop *loop;
-	char *buffer; /* of TUNNEL_BUFFER_BYTES; one for all tunnels */
+	struct tunnel_shared *shared;
 	struct tunnel_end client;
 	struct tunnel_end upstream;
 	struct tunnel_end *draining; /* what was sent to it is awaited, and then it is reset */
 	int queued;		     /* in bytes, when it was last looked at */
 	int64_t active_at;	     /* monotonic, nanoseconds: when bytes last went */
-	uint64_t *total;	     /* bytes of all tunnels, both ways */
 	/* Wants tunnel_drain to be called after TUNNEL_DRAIN_NANOSECONDS. */
 	void (*later)(struct tunnel *tunnel);
 	/* Both sides are closed. It may be freed here. */
@@ -48,7 +58,7 @@ struct tunnel {
 
 /*
  * Begins with the first `peeked` bytes that the client sent, which are in the buffer and still in its
- * socket: what was looked at is what goes. loop, buffer, total, the callbacks and both ends' fd are set; the
+ * socket: what was looked at is what goes. loop, shared, the callbacks and both ends' fd are set; the
  * tunnel closes them. May call over.
  */
 void tunnel_start(struct tunnel *tunnel, size_t peeked);

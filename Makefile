@@ -203,9 +203,9 @@ faults:
 
 .PHONY: torture
 torture: tests ## the long forms of some tests: kills, interleavings, a large log (about fifteen minutes)
-	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 TRIALS_INTERLEAVINGS=100000 TRIALS_LARGE_LOG=1024 \
+	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 TRIALS_INTERLEAVINGS=100000 TRIALS_LARGE_LOG=1024 TRIALS_TRANSFER=60 \
 		tests/as-user --build $(B) --manager -- \
-		tests/run --build $(B) --timeout 1800 test-torture test-kills test_interleavings test-large
+		tests/run --build $(B) --timeout 1800 test-torture test-kills test_interleavings test-large test-network-restart
 
 .PHONY: tests
 tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) $(vm_programs) ## build all tests and what they test, run none

@@ -4,7 +4,7 @@ knows the test's names alone, a certificate authority that everything there trus
 certificates of it. No byte of it leaves the namespace.
 
 A script calls enter() first: it runs once more as the same user of a user namespace of its own, with
-its own mounts and network, where it may listen on low ports. What it starts has no such powers."""
+its own mounts and network, where it may mount and listen on low ports until World.drop_powers()."""
 
 import contextlib
 import ctypes
@@ -71,11 +71,11 @@ def add_address(address):
 
 
 class Resolver:
-    """On port 53: A and AAAA records of what names has, a dictionary or a function of a name. An
-    address list of None is not answered at all, one that can be called is asked anew each time."""
+    """On port 53: A and AAAA records of what names has. A name of None is not answered at all, one
+    that can be called is asked anew each time."""
 
     def __init__(self, names):
-        self.names = names if callable(names) else names.get
+        self.names = names
         self.asked = []
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", 53))
@@ -93,14 +93,14 @@ class Resolver:
         kind = struct.unpack(">H", query[at + 1:at + 3])[0]
         name = ".".join(labels).lower()
         self.asked.append(name)
-        addresses = self.names(name)
-        code = 3 if addresses is None else 0
+        addresses = self.names.get(name, [])
         if callable(addresses):
             addresses = addresses()
-            if addresses is None:
-                return None
+        if addresses is None:
+            return None
         family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
-        wanted = [a for a in addresses or () if family and (":" in a) == (family == socket.AF_INET6)]
+        wanted = [a for a in addresses if family and (":" in a) == (family == socket.AF_INET6)]
+        code = 0 if name in self.names else 3
         flags = 0x8180 | code
         records = b"".join(b"\xc0\x0c" + struct.pack(">HHIH", kind, 1, 0, len(packed)) + packed
                            for packed in (socket.inet_pton(family, a) for a in wanted))
@@ -165,7 +165,7 @@ class World:
                 add_address(address)
         except OSError as error:
             raise Skip("namespace: loopback of its own: %s" % error) from error
-        for name, text in (("resolv.conf", "nameserver 127.0.0.1\noptions timeout:10\n"),
+        for name, text in (("resolv.conf", "nameserver 127.0.0.1\n"),
                            ("nsswitch.conf", "hosts: files dns\n"), ("hosts", "127.0.0.1 localhost\n::1 localhost\n")):
             bind(self.write(name, text), "/etc/" + name)
         self.listeners = {}
@@ -192,11 +192,13 @@ class World:
         return ca, context
 
     def drop_powers(self):
-        """bwrap wants no capability in whoever starts it, and trialsd cannot look at a client that has
-        some. Before any thread is started, since each has its own."""
+        """For a test that starts trialsd: bwrap wants no capability in whoever starts it, and trialsd
+        cannot look at a client that has some. Before any thread is started, since each has its own."""
         libc.prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
         if libc.capset(struct.pack("II", CAPABILITY_VERSION, 0), bytes(24)):
             raise OSError(ctypes.get_errno(), "capset")
+
+    def start(self):
         self.resolver.start()
 
     def __enter__(self):

@@ -274,6 +274,7 @@ class Front:
         self.ca, self.context = self.world.trust(names)
         self.context.sni_callback = lambda channel, name, _: setattr(channel, "asked_for", name)
         self.world.drop_powers()
+        self.world.start()
         for listener in self.world.listeners.values():
             threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
 

@@ -153,12 +153,12 @@ check-vm: ## whether limits are real: boot a virtual machine with all controller
 	@tests/vm/run $(B)
 
 .PHONY: check-harnesses
-check-harnesses: ## sessions of the real Harnesses, fetched once with npm, with a vendor made by the test
+check-harnesses: ## sessions of the real Harnesses, and Nodes old and new, fetched once with npm; with vendors made by the test
 	@contrib/install-deps
 	@contrib/install-deps --harnesses || echo 'check-harnesses: going on with what is here' >&2
 	@$(MAKE) --no-print-directory all
 	@tests/harnesses/fetch $(B)/harnesses
-	@tests/as-user --build $(B) -- tests/run --build $(B) harnesses
+	@tests/as-user --build $(B) -- tests/run --build $(B) harnesses test-clients-inside
 
 .PHONY: check-unit
 check-unit: tests ## only the unit tests, as the user you are
@@ -203,9 +203,9 @@ faults:
 
 .PHONY: torture
 torture: tests ## the long forms of some tests: kills, interleavings, a large log (about fifteen minutes)
-	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 TRIALS_INTERLEAVINGS=100000 TRIALS_LARGE_LOG=1024 \
+	@TRIALS_TORTURE_KILLS=200 TRIALS_KILLS=200 TRIALS_INTERLEAVINGS=100000 TRIALS_LARGE_LOG=1024 TRIALS_TRANSFER=60 \
 		tests/as-user --build $(B) --manager -- \
-		tests/run --build $(B) --timeout 1800 test-torture test-kills test_interleavings test-large
+		tests/run --build $(B) --timeout 1800 test-torture test-kills test_interleavings test-large test-network-restart
 
 .PHONY: tests
 tests: all faults $(unit_tests) $(test_helpers) $(fuzzers) $(vm_programs) ## build all tests and what they test, run none

@@ -88,6 +88,9 @@ void check_part(struct doctor *doctor); /* each namespace, and /proc: by the che
 void check_sandbox(struct doctor *doctor);
 void check_limits(struct doctor *doctor);
 
+/* way_out.c */
+void check_proxy(struct doctor *doctor);
+
 /* report.c */
 int report_write(int fd, enum doctor_form form, const struct doctor_reply *reply);
 

@@ -54,6 +54,7 @@ static const struct check checks[] = {
 	{"uts_namespace", "a uts namespace can be made, and its host name set", check_part},
 	{"cgroup_namespace", "a cgroup namespace can be made", check_part},
 	{"sandbox", "a Trial's own sandbox can be built, entered and left", check_sandbox},
+	{"proxy", "a Trial's proxy lets pass what is allowed, and nothing else", check_proxy},
 	{"limits", "limits are in force when read back", check_limits},
 };
 

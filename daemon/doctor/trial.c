@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 
 /*
- * One launch, whole: plan, launcher, keeper, bwrap, trials-init, a command, the record. Nothing is
+ * One launch, whole: plan, launcher, keeper, bwrap, trials-init, proxy, a command, the record. Nothing is
  * simpler than for a Trial; what differs is where its folder is, what its unit is called (no
  * daemon may take it for a Trial of its own), and that limits which are not in force do not
  * void it, since that they are not is what is to be told.
@@ -18,6 +18,7 @@
 #include <uv.h>
 
 #include "base/space.h"
+#include "init/control.h"
 #include "launch/launch.h"
 #include "queue/start.h"
 
@@ -41,6 +42,7 @@ struct run {
 	struct plan_host host;
 	struct plan *plan;
 	struct text_list arguments;
+	struct way_out way_out;
 	Launcher *launcher;
 	Launch *launch;
 	bool over;  /* the launch has ended, and is about to be let go */
@@ -86,6 +88,27 @@ static void on_over(uv_timer_t *timer)
 	run_close(run);
 }
 
+/* What was asked from inside, and what came of it here. */
+static void note_way_out(struct run *run, const struct outcome_record *record)
+{
+	struct way_out_found *found = &run->trial->way_out;
+	_cleanup_close_ int folder_fd = -1;
+
+	*found = (struct way_out_found){
+		.tried = true,
+		.error = run->way_out.error,
+		.answer = record->has.exit_code ? (int)record->exit_code : -1,
+		.denied_came = run->way_out.denied.came > 0,
+		.verdict = VERDICT_COUNT,
+	};
+	if (found->error < 0)
+		return;
+	if (found->answer >= CONTROL_ANSWER_NO_PROXY && found->answer <= CONTROL_ANSWER_NOT_REFUSED)
+		run->trial->delivered = true;
+	if (launch_folder(run->trials_fd, 1, false, &folder_fd) == 0)
+		found->verdict = way_out_verdict(&run->way_out, folder_fd);
+}
+
 static void on_ended(void *context, const struct outcome_record *record)
 {
 	struct run *run = context;
@@ -94,6 +117,7 @@ static void on_ended(void *context, const struct outcome_record *record)
 	if (!run->launch) /* given up */
 		return;
 	trial->delivered = record->outcome == OUTCOME_delivered;
+	note_way_out(run, record);
 	trial->has_boundary = record->has.boundary;
 	trial->boundary = record->boundary;
 	note_limits(trial, record);
@@ -138,7 +162,7 @@ static void on_stuck(uv_timer_t *timer)
 	struct run *run = timer->data;
 
 	fault_void(&run->trial->fault, CAUSE_sandbox_unavailable,
-		   "a Trial of true was launched, and neither ran nor could be ended");
+		   "a Trial was launched, and neither ran nor could be ended");
 	on_over(timer);
 }
 
@@ -175,18 +199,30 @@ static void run_close(struct run *run)
 	uv_close((uv_handle_t *)&run->timer, NULL);
 	uv_close((uv_handle_t *)&run->terminate, NULL);
 	uv_close((uv_handle_t *)&run->interrupt, NULL);
+	way_out_close(&run->way_out);
 	if (run->launcher)
 		launcher_close(run->launcher, on_launcher_closed, run);
 }
 
-/* The plan of a Trial that says no more than what to run and how much it may use. */
+#define ASKER "/trials-ask" /* what asks, inside */
+
+/* The plan of a Trial that says no more than what to run, whom it may reach and how much it may use. */
 static int run_plan(struct run *run, const struct trial_order *order)
 {
-	const char *command[] = {"true", NULL};
+	const struct way_out *way = &run->way_out;
+	const bool asks = way->error == 0;
+	const char *command[] = {ASKER, CONTROL_ASK_ARGUMENT, way->word, way->allowed.text,
+				 way->denied.text};
+	const char *nothing[] = {"true"};
+	const char *hosts[] = {way->allowed.text};
+	struct bind_spec asker = {.source = order->init, .destination = ASKER};
 	const struct launch_request request = {
 		.has = {.limits = true, .network = true},
-		.command = {.count = 1, .items = command},
-		.network = NETWORK_allowlist, /* with the most to be built and proved */
+		.command = {.count = asks ? ARRAY_SIZE(command) : 1,
+			    .items = asks ? command : nothing},
+		.binds = {.count = asks, .items = &asker},
+		.network = NETWORK_allowlist,
+		.hosts = {.count = asks, .items = hosts},
 		.limits =
 			{.has = {.wall_seconds = true, .memory = true, .tasks = true, .cpu = true},
 			 .wall_seconds = WALL_SECONDS,
@@ -204,6 +240,9 @@ static int run_plan(struct run *run, const struct trial_order *order)
 
 	if (r == 0)
 		r = plan_make(&run->plan, &run->host, &request, &run->trial->fault);
+	/* It is on this host, which no other Trial may reach unless trialsd.conf says so. */
+	if (r == 0 && asks)
+		r = text_list_add(&run->plan->internal, way->allowed.text);
 	if (r == 0)
 		r = plan_bwrap_arguments(run->plan, &run->host, &run->arguments);
 	return r;
@@ -305,6 +344,7 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 
 static void run_done(struct run *run)
 {
+	way_out_done(&run->way_out);
 	plan_free(run->plan);
 	text_list_done(&run->arguments);
 	plan_host_done(&run->host);
@@ -324,6 +364,7 @@ static void run_begin(struct run *run)
 	uv_signal_start(&run->terminate, on_signal, SIGTERM);
 	uv_signal_start(&run->interrupt, on_signal, SIGINT);
 	uv_timer_start(&run->timer, on_timer, END_MILLISECONDS, 0);
+	way_out_open(&run->way_out, &run->loop);
 }
 
 void trial_run(struct trial *ret_trial, const struct trial_order *order)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "doctor/way_out.h"
 #include "keeper/limits.h"
 #include "plan/plan.h"
 
 /*
- * The launch that doctor judges by: a Trial of `true`, planned, launched and ended as the queue
- * would, in a folder of its own that is removed, with limits to read back.
+ * The launch that doctor judges by: a Trial that asks its proxy for two places, planned, launched and
+ * ended as the queue would, in a folder of its own that is removed, with limits to read back.
  */
 struct trial {
 	bool tried;
-	bool delivered; /* it ran in its sandbox, and exited 0 */
+	bool delivered; /* it ran in its sandbox, and said what it had to */
 	bool unscoped;	/* what failed is the user manager's or the scope's */
 	enum backend backend;
 	struct fault fault; /* why it was not delivered; for -errno as well */
@@ -18,6 +19,7 @@ struct trial {
 	struct boundary boundary;
 	size_t limit_count;
 	struct limit_state limits[LIMITS_COUNT]; /* names are constants */
+	struct way_out_found way_out;
 };
 
 struct trial_order {

@@ -128,6 +128,15 @@ struct control_launch {
 #define CONTROL_PROXY_ARGUMENT "proxy" /* trials-init's third: make it */
 #define CONTROL_PROXY_BACKLOG 512
 
+/* ask.h: its first argument then, in place of a number. */
+#define CONTROL_ASK_ARGUMENT "ask"
+enum control_answer {
+	CONTROL_ANSWER_RIGHT = 0,
+	CONTROL_ANSWER_NO_PROXY = 11,
+	CONTROL_ANSWER_NOT_PASSED,
+	CONTROL_ANSWER_NOT_REFUSED,
+};
+
 /*
  * Leases come with the process, from this number on, and not with GO: a sandbox whose keeper is
  * killed while it is built would otherwise be there without them.

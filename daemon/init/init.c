@@ -43,6 +43,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "count.h"
 #include "start.h"
 
@@ -487,6 +488,8 @@ int main(int argc, char **argv)
 	int leases = 0;
 	sigset_t all;
 
+	if (argc == 5 && strcmp(argv[1], CONTROL_ASK_ARGUMENT) == 0)
+		return ask(argv + 2);
 	if ((argc != 3 && !proxy) ||
 	    (init.control = parse_number(argv[1], 3, CONTROL_FD_LEASES - 1)) < 0 ||
 	    (leases = parse_number(argv[2], 0, CONTROL_LEASES_MAX)) < 0) {

@@ -32,6 +32,22 @@ static const char *const needed[] = {
 	"--remount-ro",
 };
 
+/*
+ * Whether this is root's. A user namespace may have no root: files of root and of all others then seem
+ * to be one stranger's. There, what lies in /usr and is that of /usr itself counts as root's: whoever can
+ * write there can replace the C library as well.
+ */
+static bool is_root(const char *path, uid_t uid)
+{
+	struct stat usr;
+
+	if (uid == 0)
+		return true;
+	if (path[0] && strcmp(path, "/usr") != 0 && strncmp(path, "/usr/", strlen("/usr/")) != 0)
+		return false;
+	return uid != geteuid() && stat("/usr", &usr) == 0 && usr.st_uid == uid;
+}
+
 /* Whether everything from this folder up to / can be changed by root alone. */
 static int folders_check(const char *path, bool *ret_safe)
 {
@@ -47,7 +63,7 @@ static int folders_check(const char *path, bool *ret_safe)
 		*slash = '\0';
 		if (stat(folder[0] ? folder : "/", &st) < 0)
 			return -errno;
-		*ret_safe = st.st_uid == 0 && !(st.st_mode & 022);
+		*ret_safe = is_root(folder, st.st_uid) && !(st.st_mode & 022);
 	}
 	return 0;
 }
@@ -59,7 +75,7 @@ static int place_safe(const struct place *place, bool *ret_safe)
 
 	for (size_t i = 0; r == 0 && *ret_safe && i < place->link_count; i++)
 		r = folders_check(place->links[i].location, ret_safe);
-	if (place->uid != 0 || (place->mode & 022))
+	if (!is_root(place->canonical, place->uid) || (place->mode & 022))
 		*ret_safe = false;
 	return r;
 }

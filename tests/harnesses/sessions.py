@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the tests with the real Harnesses share: a home with a login that the test made, a
-repository, a daemon for that home, and sessions that are launched as a person launches them. They
-reach their vendor through tests/harnesses/vendor.py."""
+repository, a daemon for that home, and sessions that are launched as a person launches them, with the
+default network: what their .harness file allows. Their vendor is tests/harnesses/vendor.py."""
 
 import json
 import os
@@ -14,14 +14,32 @@ import tempfile
 from fnmatch import fnmatch
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from support import BUILD, Daemon, Skip, equal, true  # noqa: E402
-from vendor import MODEL, Vendor  # noqa: E402
+import net_world  # noqa: E402
+import support  # noqa: E402
+from support import BUILD, CASES, Daemon, Skip, equal, true  # noqa: E402
+from vendor import MODEL, Front, Vendor  # noqa: E402
 
 # The web tools of all of them, and those of the vendors' own servers.
 WEB_TOOLS = {"WebSearch", "WebFetch", "FetchURL", "web_search", "web_search_preview", "web_fetch",
              "webfetch", "websearch", "x_search"}
 # A real CLI on a loaded machine.
 PATIENCE = 240
+FRONT = None
+
+
+def run_cases():
+    """In a network of their own."""
+    global FRONT
+    if not net_world.enter():
+        return
+    try:
+        FRONT = Front()
+    except Skip as skip:
+        for function in CASES:
+            print("skip %s: %s" % (function.__name__, skip))
+        return
+    with FRONT.world:
+        support.run_cases()
 
 
 def release(name):
@@ -49,8 +67,6 @@ class Person:
         program = release(name)
         self.name = name
         tools = [release(one) for one in path]
-        if not shutil.which("openssl"):
-            raise Skip("openssl is not installed")
         self.version = re.search(r"/%s-([0-9.]+)/" % name, program)[1]
         self.folder = os.path.realpath(tempfile.mkdtemp(prefix="r."))
         self.home = os.path.join(self.folder, "home")
@@ -62,10 +78,8 @@ class Person:
         os.symlink(program, os.path.join(self.home, ".local/bin", name))
         if credentials:
             write(os.path.join(self.home, ".thirdshift/credentials.toml"), credentials)
-        trust = os.path.join(self.folder, "trust")
-        os.makedirs(trust)
-        self.vendor = Vendor(trust, hosts, self.repository)
-        self.ca = self.vendor.ca
+        self.vendor = Vendor(FRONT, hosts, self.repository)
+        self.connections = {}
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("XDG_")}
         environment["HOME"] = self.home
@@ -98,13 +112,10 @@ class Person:
         """One session, launched with trialctl; the ended Trial, with its output."""
         if not self.daemon.process:
             self.daemon.start()
-        environment = {"HTTPS_PROXY": self.vendor.url(), "NO_PROXY": "", "SSL_CERT_FILE": self.ca,
-                       "NODE_EXTRA_CA_CERTS": self.ca, "CODEX_CA_CERTIFICATE": self.ca}
-        arguments = [word for name, value in environment.items()
-                     for word in ("--env", "%s=%s" % (name, value))]
+        # Those that are made of Node or Bun bring their own list of authorities.
         done = self.daemon.ctl(
-            "launch", "--harness", self.name, "--repository", self.repository, "--network", "host",
-            "--bind", self.ca, "--wall", "%dmin" % (PATIENCE // 60), *arguments,
+            "launch", "--harness", self.name, "--repository", self.repository,
+            "--bind", FRONT.ca, "--env", "NODE_EXTRA_CA_CERTS=" + FRONT.ca, "--wall", "%dmin" % (PATIENCE // 60),
             "--prompt", "Read the question, and write the word it holds to the file answer.",
             "--wait", "--json", *options, timeout=PATIENCE + 60)
         self.told = done.stderr.decode(errors="replace")
@@ -117,10 +128,24 @@ class Person:
             for stream in ("stdout", "stderr"):
                 trial[stream] = "" if trial["outcome"] == "void" else \
                     client.output(trial["id"], stream)[0].decode(errors="replace")
+            if trial["outcome"] != "void":
+                self.note_connections(trial, client.output(trial["id"], "network")[0])
         if trial["outcome"] not in ends:
             raise AssertionError("%s (%s): %s %s" % (trial["outcome"], trial.get("message"),
                                                      trial["stdout"][-1500:], trial["stderr"][-1500:]))
         return trial
+
+    def note_connections(self, trial, events):
+        """What its outcome says is what was told while it ran."""
+        equal(trial["network"], "allowlist", "network")
+        rows = {(row["host"], row["port"], row["verdict"]) for row in trial.get("connections", [])}
+        told = [json.loads(line) for line in events.splitlines()]
+        equal({(one["host"], one["port"], one["verdict"]) for one in told if one["event"] != "ended"}, rows,
+              "what was told")
+        shown = self.daemon.ctl("show", str(trial["id"])).stdout.decode()
+        for host, _, verdict in rows:
+            true(verdict == "allowed" or "--host " + host in shown, "what would allow %s is not shown" % host)
+            self.connections.setdefault(verdict, set()).add(host)
 
     def answered(self, *options):
         """A session that goes through all of its task."""
@@ -152,10 +177,13 @@ class Person:
         with open(os.path.join(BUILD, "harness.d", self.name + ".harness")) as file:
             lines = re.findall(r"(?m)^(?:Hosts|ProviderHosts|AlsoTries)=(.*)", file.read())
         told = [word.rpartition("=")[2] for line in lines for word in line.split()]
-        asked = {one.host for one in self.vendor.requests} | \
-            {one.rpartition(":")[0] for one in self.vendor.refused}
+        asked = set().union(*self.connections.values())
         equal([host for host in sorted(asked) if not any(fnmatch(host, one) for one in told)], [],
               "hosts asked for that %s.harness does not name" % self.name)
+        equal(sorted(set(self.connections) - {"allowed", "not_allowed"}), [], "verdicts")
+        equal(sorted({one.host for one in self.vendor.requests} - self.connections["allowed"]), [],
+              "hosts that were reached past its outcome")
+        print("# %s: %s" % (self.name, {verdict: sorted(hosts) for verdict, hosts in self.connections.items()}))
         true("exec_command" in self.tools() or len(self.tools()) > 5, "the tools are %s" % self.tools())
         equal(sorted(self.tools() & WEB_TOOLS), [], "web tools that the model was offered")
 
@@ -199,7 +227,7 @@ def is_void_without_a_login(person, *options):
     trial = person.session(*options, ends=("void",))
     equal(trial["cause"], "session_unavailable", "cause (%s)" % trial["message"])
     true(trial["message"].startswith(person.name + ": "), trial["message"])
-    equal((person.vendor.requests, person.vendor.refused), ([], []), "what a vendor was asked")
+    equal((person.vendor.requests, trial.get("connections", [])), ([], []), "what a vendor was asked")
 
 
 def refreshes_its_login(person, tokens, path, renewed, *options):
@@ -234,4 +262,5 @@ def goes_on_with_its_session(person, *options):
         equal(person.tokens_kept(trial), [], "what is kept of a login")
 
 
-__all__ = ["Person", "goes_on_with_its_session", "is_void_without_a_login", "refreshes_its_login", "works_with_a_key", "write"]
+__all__ = ["Person", "goes_on_with_its_session", "is_void_without_a_login", "refreshes_its_login", "run_cases",
+           "works_with_a_key", "write"]

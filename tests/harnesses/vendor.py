@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the real Harnesses find in the place of their vendors: a CONNECT server on loopback that
-answers for the vendors' names itself, with certificates of its own, and a model behind it that is
+"""What the real Harnesses find in the place of their vendors, in a network of the tests' own: servers
+at the vendors' names, with certificates of a CA that is trusted there, and a model behind them that is
 a short fixed conversation.
 
 The model asks for one command to be run in the repository, takes its word from what the command
@@ -9,46 +9,24 @@ It keeps nothing between two requests: how far a conversation is stands in the r
 is through only if what its tools did really went to the model and back."""
 
 import base64
+import glob
 import http.server
 import json
 import os
 import re
-import socket
 import ssl
-import subprocess
-import tempfile
 import threading
 import time
 import urllib.parse
 import zlib
 
+from net_world import V4, V6, World
+from support import BUILD
+
 # What the command prints: the repository's file `question` has it.
 WORD = re.compile(r"marker-[0-9a-f]{16}")
 COMMAND = "cat question"
 PATIENCE = 60
-
-
-def certificates(folder, names):
-    """A test CA and one certificate for all names; (CA, certificate with key)."""
-    ca, key, leaf = (os.path.join(folder, name) for name in ("ca.pem", "ca.key", "leaf.pem"))
-
-    def openssl(*arguments, **options):
-        subprocess.run(["openssl", *arguments], check=True, stdout=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL, **options)
-
-    new = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-    openssl("req", "-x509", *new, "-keyout", key, "-out", ca, "-days", "2", "-subj", "/CN=test CA",
-            "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign")
-    request, extensions = os.path.join(folder, "request"), os.path.join(folder, "extensions")
-    openssl("req", *new, "-keyout", leaf + ".key", "-out", request, "-subj", "/CN=test")
-    with open(extensions, "w") as file:
-        file.write("basicConstraints=CA:FALSE\nextendedKeyUsage=serverAuth\nsubjectAltName=%s\n" %
-                   ",".join("DNS:" + name for name in names))
-    openssl("x509", "-req", "-in", request, "-CA", ca, "-CAkey", key, "-out", leaf, "-days", "2",
-            "-set_serial", "2", "-extfile", extensions)
-    with open(leaf, "a") as file, open(leaf + ".key") as text:
-        file.write(text.read())
-    return ca, leaf
 
 
 def unsigned_token(claims):
@@ -102,6 +80,9 @@ class Reply:
     def __init__(self, body, status=200, kind="application/json"):
         self.body = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.status, self.kind = status, kind
+
+
+NOTHING = Reply({"error": {"message": "no such thing here", "type": "not_found"}}, status=404)
 
 
 def events(items):
@@ -273,67 +254,71 @@ MODEL = {"/responses": responses, "/messages": messages, "/chat/completions": ch
 # --- The vendor -----------------------------------------------------------------------------------
 
 
+def names_of_vendors():
+    """All hosts that a .harness file names, without what stands for many."""
+    lines = []
+    for path in glob.glob(os.path.join(BUILD, "harness.d/*.harness")):
+        with open(path) as file:
+            lines += re.findall(r"(?m)^(?:Hosts|ProviderHosts|AlsoTries)=(.*)", file.read())
+    words = {word.rpartition("=")[2] for line in lines for word in line.split()}
+    return sorted(word for word in words if not word.startswith("*"))
+
+
+class Front:
+    """Where those names lead. Each connection is the vendor's of the moment."""
+
+    def __init__(self):
+        names = names_of_vendors()
+        self.vendor = None
+        self.world = World(dict.fromkeys(names, [V4, V6]), [(V4, 443), (V6, 443)])
+        self.ca, self.context = self.world.trust(names)
+        self.context.sni_callback = lambda channel, name, _: setattr(channel, "asked_for", name)
+        self.world.drop_powers()
+        self.world.start()
+        for listener in self.world.listeners.values():
+            threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+
+    def accept(self, listener):
+        while True:
+            peer, _ = listener.accept()
+            threading.Thread(target=self.serve, args=(peer, self.vendor), daemon=True).start()
+
+    def serve(self, peer, vendor):
+        peer.settimeout(PATIENCE)
+        try:
+            with self.context.wrap_socket(peer, server_side=True) as channel:
+                Connection(channel, vendor, channel.asked_for)
+        except (OSError, ValueError, ssl.SSLError) as error:
+            if vendor:
+                vendor.failed(error)
+        finally:
+            peer.close()
+
+
 class Vendor:
     """Answers for hosts (a dictionary: name to what answers a Request there before the model does,
-    or None). Any other host is refused. requests and refused are what was asked for."""
+    or None), and of any other has nothing. requests is what was asked for."""
 
-    def __init__(self, folder, hosts, repository):
-        self.hosts, self.repository = hosts, repository
-        self.requests, self.refused, self.lock = [], [], threading.Lock()
-        self.failures = []
-        self.ca, leaf = certificates(folder, sorted(hosts))
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(leaf)
-        self.context.set_alpn_protocols(["http/1.1"])
-        self.socket = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.socket.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+    def __init__(self, front, hosts, repository):
+        self.front, self.hosts, self.repository = front, hosts, repository
+        self.requests, self.failures, self.lock = [], [], threading.Lock()
+        front.vendor = self
 
     def __enter__(self):
         return self
 
     def __exit__(self, *exception):
-        self.socket.close()
+        self.front.vendor = None
 
-    def url(self):
-        return "http://127.0.0.1:%d" % self.port
-
-    def accept(self):
-        while True:
-            try:
-                peer, _ = self.socket.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(peer,), daemon=True).start()
-
-    def serve(self, peer):
-        peer.settimeout(PATIENCE)
-        try:
-            head = b""
-            while b"\r\n\r\n" not in head:
-                data = peer.recv(1)  # what follows is TLS, and not ours to read
-                if not data or len(head) > 16384:
-                    return
-                head += data
-            method, target = head.split(b"\r\n")[0].decode().split()[:2]
-            host = target.rpartition(":")[0]
-            if method != "CONNECT" or host not in self.hosts:
-                with self.lock:
-                    self.refused.append(target)
-                peer.sendall(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
-                return
-            peer.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            with self.context.wrap_socket(peer, server_side=True) as channel:
-                Connection(channel, self, host)
-        except (OSError, ValueError, ssl.SSLError) as error:
-            with self.lock:
-                self.failures.append("%s: %s" % (type(error).__name__, error))
-        finally:
-            peer.close()
+    def failed(self, error):
+        with self.lock:
+            self.failures.append("%s: %s" % (type(error).__name__, error))
 
     def answer(self, request):
         with self.lock:
             self.requests.append(request)
+        if request.host not in self.hosts:
+            return NOTHING
         own = self.hosts[request.host]
         reply = own(request) if own else None
         if reply is not None:
@@ -345,13 +330,13 @@ class Vendor:
         for path, model in MODEL.items():
             if request.method == "POST" and request.path.endswith(path):
                 return model(request.json(), self.repository)
-        return Reply({"error": {"message": "no such thing here", "type": "not_found"}}, status=404)
+        return NOTHING
 
     def told(self):
         """For a failure's message."""
         with self.lock:
             asked = ["%s %s%s" % (one.method, one.host, one.path) for one in self.requests]
-            return "asked %s; refused %s; %s" % (asked, sorted(set(self.refused)), self.failures[-3:])
+            return "asked %s; %s" % (asked, self.failures[-3:])
 
 
 class Connection(http.server.BaseHTTPRequestHandler):

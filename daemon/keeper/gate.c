@@ -244,6 +244,18 @@ static bool same_kind(const json_t *base, const json_t *candidate)
 	return json_typeof(base) == json_typeof(candidate);
 }
 
+/* A program on the host may depend on any field that was there. */
+static int compare_refreshed(struct comparison *comparison, const json_t *base,
+			     const json_t *candidate)
+{
+	if (!same_kind(base, candidate))
+		return refuse_change(comparison, base);
+	if (!gate_json_filled(base) || gate_json_filled(candidate) ||
+	    gate_json_matches(&comparison->rules->optional, comparison->keys, comparison->depth))
+		return 0;
+	return refuse(comparison, "it no longer has a field that a refresh renews");
+}
+
 static int compare_fields(struct comparison *comparison, const json_t *base,
 			  const json_t *candidate);
 
@@ -268,7 +280,7 @@ static int compare_fields(struct comparison *comparison, const json_t *base,
 	int r = 0;
 
 	if (gate_json_matches(&comparison->rules->refreshes, comparison->keys, comparison->depth))
-		return same_kind(base, candidate) ? 0 : refuse_change(comparison, base);
+		return compare_refreshed(comparison, base, candidate);
 	if (!json_is_object(base) || !json_is_object(candidate))
 		return base && candidate && json_equal(base, candidate)
 			       ? 0

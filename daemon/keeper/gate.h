@@ -29,8 +29,9 @@ struct gate_rules {
 	struct text_list require;  /* PATH|PATH…: one of each is there, and not empty */
 	struct text_list identity; /* may never change */
 	struct text_list
-		refreshes;  /* all that a refresh may change; empty: not the top-level keys */
-	const char *expiry; /* or NULL */
+		refreshes; /* all that a refresh may change; empty: not the top-level keys */
+	struct text_list optional; /* of these, what may be gone or empty afterwards */
+	const char *expiry;	   /* or NULL */
 	enum gate_unit unit;
 	double refresh_ahead; /* seconds before the expiry at which the program may refresh */
 };

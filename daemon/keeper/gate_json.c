@@ -153,8 +153,11 @@ bool gate_json_matches(const struct text_list *patterns, const char *const *keys
 
 bool gate_json_filled(const json_t *value)
 {
-	if (json_is_string(value))
-		return json_string_length(value) > 0;
+	if (json_is_string(value)) {
+		const char *text = json_string_value(value);
+
+		return text[strspn(text, " \t\r\n")] != '\0';
+	}
 	if (json_is_object(value))
 		return json_object_size(value) > 0;
 	if (json_is_array(value))

@@ -82,7 +82,8 @@ static bool about_allowed(const struct keeper_login *login)
 	return login->version == LOGIN_VERSION && name_allowed(login->file) &&
 	       name_allowed(login->copy) && name_allowed(login->harness) &&
 	       paths_allowed(&login->require) && paths_allowed(&login->identity) &&
-	       paths_allowed(&login->refreshes) && (!login->expiry || unit_of(login) >= 0);
+	       paths_allowed(&login->refreshes) && paths_allowed(&login->optional) &&
+	       (!login->expiry || unit_of(login) >= 0);
 }
 
 int login_about_read(int fd, struct message **ret_message, struct keeper_login *ret_login)
@@ -124,6 +125,7 @@ struct gate_rules login_rules(const struct keeper_login *login)
 		.require = login->require,
 		.identity = login->identity,
 		.refreshes = login->refreshes,
+		.optional = login->optional,
 		.expiry = login->expiry,
 		.unit = unit < 0 ? GATE_UNIT_s : (enum gate_unit)unit,
 		.refresh_ahead = login->refresh_ahead,

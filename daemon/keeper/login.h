@@ -37,9 +37,10 @@ enum login_descriptor {
 	X(copy, BYTES, REQUIRED, LOGIN_NAME_BYTES_MAX, "its name in the Trial's")                  \
 	X(in_place, BOOL, OPTIONAL, 0, "the copy is bound itself")                                 \
 	X(home, BOOL, OPTIONAL, 0, "there is no copy: the Trial has the folder")                   \
-	X(require, STRINGS, OPTIONAL, 128, "as in the .harness file, like the next five")          \
+	X(require, STRINGS, OPTIONAL, 128, "as in the .harness file, like the next six")           \
 	X(identity, STRINGS, OPTIONAL, 128, "")                                                    \
 	X(refreshes, STRINGS, OPTIONAL, 128, "")                                                   \
+	X(optional, STRINGS, OPTIONAL, 128, "")                                                    \
 	X(expiry, STRING, OPTIONAL, GATE_PATH_BYTES_MAX, "")                                       \
 	X(unit, STRING, OPTIONAL, 16, "s, ms or rfc3339")                                          \
 	X(refresh_ahead, SECONDS, OPTIONAL, 0, "")                                                 \

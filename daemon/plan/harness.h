@@ -105,7 +105,8 @@ struct harness_login {
 	struct text_list require; /* PATH|PATH…: one of each must be there */
 	struct text_list identity;
 	struct text_list refreshes;
-	char *expiry; /* path */
+	struct text_list optional; /* of these, what a refresh may leave out */
+	char *expiry;		   /* path */
 	enum harness_expiry_unit expiry_unit;
 	double refresh_ahead; /* seconds */
 	struct text_list sign_in;

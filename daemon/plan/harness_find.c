@@ -90,6 +90,7 @@ static void login_done(struct harness_login *login)
 	text_list_done(&login->require);
 	text_list_done(&login->identity);
 	text_list_done(&login->refreshes);
+	text_list_done(&login->optional);
 	free(login->expiry);
 	text_list_done(&login->sign_in);
 	free(login->credential);

@@ -74,6 +74,8 @@
 	  HARNESS_ALLOWED_JSON ", @CLAIM behind that of a JWT")                                     \
 	X(Login, Refreshes, JSON_PATHS, refreshes, HARNESS_SAVED, HARNESS_NONE, "",                 \
 	  HARNESS_ALLOWED_JSON)                                                                     \
+	X(Login, Optional, JSON_PATHS, optional, HARNESS_SAVED, HARNESS_NONE, "",                   \
+	  HARNESS_ALLOWED_JSON)                                                                     \
 	X(Login, Expiry, EXPIRY, expiry, HARNESS_SAVED, HARNESS_NONE, "",                           \
 	  "a path of a JSON file (@CLAIM behind that of a JWT), a blank and s, ms or rfc3339")      \
 	X(Login, RefreshAhead, TIME, refresh_ahead, HARNESS_SAVED, HARNESS_NONE, "",                \

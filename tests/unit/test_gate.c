@@ -193,6 +193,11 @@ START_TEST(codex_fields)
 		"refresh_token was changed");
 	damaged(base, replaced(next, "\"refresh_token\"", "\"refresh_tokem\""), "");
 	damaged(base, replaced(next, "\"tokens\"", "\"tokens\": {}, \"tokens\""), "no JSON");
+	/* What a refresh renews stays there, and filled: the host's program may not start without. */
+	damaged(base, replaced(next, "\"id_token\"", "\"id_tokem\""), "");
+	damaged(base, replaced(next, "\"last_refresh\"", "\"last\""), "");
+	damaged(base, replaced(next, "\"SECRET-2\"", "\" \\t\""), "refresh_token");
+	damaged(base, replaced(next, "\"SECRET-2\"", "null"), "refresh_token");
 	/* Other bytes that say the same are nothing to carry. */
 	is(base, replaced(base, "\"auth_mode\": ", "\"auth_mode\" :\n"), GATE_same, "");
 }
@@ -236,6 +241,17 @@ START_TEST(claude_login)
 	damaged(base, claude((NOW + 28800) * 1000, "", ""), "refreshToken");
 	damaged(base, claude((NOW + 28800) * 1000, "SECRET-2", ", \"organization\": 1"),
 		"a field that it did not have");
+	damaged(base,
+		replaced(claude((NOW + 28800) * 1000, "SECRET-2", ""), "[\"user:inference\"]",
+			 "[]"),
+		"no longer has a field");
+	damaged(base,
+		replaced(claude((NOW + 28800) * 1000, "SECRET-2", ""), "[\"user:inference\"]",
+			 "null"),
+		"no longer has a field");
+	/* What says how much may be used is not needed to use it. */
+	is(base, replaced(claude((NOW + 28800) * 1000, "SECRET-2", ""), "\"max\"", "null"),
+	   GATE_carry, "");
 	damaged(base, "{\"claudeAiOauth\": null}", "it lacks claudeAiOauth.accessToken");
 	damaged(base, "{\"claudeAiOauth\": {}}", "it lacks claudeAiOauth.accessToken");
 }
@@ -290,6 +306,10 @@ START_TEST(kimi_login)
 	is(base, kimi(jwt("{\"sub\":\"u\",\"n\":2}"), NOW), GATE_older, "");
 	damaged(base, kimi(jwt("{\"sub\":\"v\"}"), NOW + 900), "another account");
 	damaged(base, kimi("SECRET", NOW + 900), "another account");
+	damaged(base, replaced(kimi(jwt("{\"sub\":\"u\"}"), NOW + 900), "\"kimi-code\"", "\"\""),
+		"no longer has a field");
+	damaged(base, replaced(kimi(jwt("{\"sub\":\"u\"}"), NOW + 900), "\"token_type\"", "\"t\""),
+		"");
 	/* A token that never was a JWT says nothing of an account. */
 	strcpy(base, kimi("SECRET-1", NOW + 60));
 	is(base, kimi("SECRET-2", NOW + 900), GATE_carry, "");
@@ -319,6 +339,9 @@ START_TEST(opencode_login)
 	damaged(base, replaced(next, "\"key\": \"SECRET\"", "\"key\": \"SECRET-2\""),
 		"key was changed");
 	damaged(base, replaced(next, "\"api\"", "\"oauth\""), "type was changed");
+	damaged(base, replaced(next, "\"refresh\": \"SECRET-2\", ", ""), "no longer has a field");
+	damaged(base, replaced(next, "\"SECRET\", \"expires\"", "null, \"expires\""),
+		"no longer has a field");
 	damaged(base, replaced(next, "\"openai\"", "\"xai\""), "");
 }
 END_TEST

@@ -322,6 +322,21 @@ static int look_separate(struct look *look, int folder)
 	return look_folder(look, folder, 0);
 }
 
+/* What .git names cannot be opened: the repository that it lies in may still be there. */
+static int look_missing(struct look *look, int error)
+{
+	const char *shown = look->findings->folder;
+	_cleanup_free_ char *common = git_worktree_common(shown);
+	_cleanup_close_ int folder = -1, objects = -1;
+
+	if (common && error == -ENOENT)
+		folder = open_folder(AT_FDCWD, common, 0);
+	if (folder >= 0)
+		objects = open_folder(folder, "objects", 0);
+	return problem(look, objects >= 0 ? GIT_PROBLEM_pruned : GIT_PROBLEM_missing, shown, NULL,
+		       error);
+}
+
 /* .git is a file. */
 static int look_pointer(struct look *look)
 {
@@ -346,8 +361,7 @@ static int look_pointer(struct look *look)
 		return r == -ENOMEM ? r : problem(look, GIT_PROBLEM_pointer, look->path, ".git", 0);
 	folder = open_folder(AT_FDCWD, findings->folder, 0);
 	if (folder < 0 || fstat(folder, &st) < 0)
-		return problem(look, GIT_PROBLEM_missing, findings->folder, NULL,
-			       folder < 0 ? folder : -errno);
+		return look_missing(look, folder < 0 ? folder : -errno);
 	findings->device = st.st_dev;
 	findings->inode = st.st_ino;
 	if (fstatat(folder, "commondir", &st, AT_SYMLINK_NOFOLLOW) == 0)

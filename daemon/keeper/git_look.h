@@ -33,13 +33,15 @@ enum git_kind { GIT_KINDS(GIT_KIND_) GIT_KIND_COUNT };
  *   unreadable  a file that is needed cannot be read, or is none
  *   pointer     .git is no pointer
  *   missing     what .git names is not there
+ *   pruned      the same, of a worktree whose repository is there and does not have it any more
  *   foreign     what .git names does not name this tree
  *   common      the worktree's folder is not where its commondir says
  *   alternate   the objects of another repository, which are not there
  *   many        too many of those
  */
 #define GIT_PROBLEMS(X)                                                                            \
-	X(none) X(unreadable) X(pointer) X(missing) X(foreign) X(common) X(alternate) X(many)
+	X(none)                                                                                    \
+	X(unreadable) X(pointer) X(missing) X(foreign) X(common) X(alternate) X(many) X(pruned)
 #define GIT_PROBLEM_(name) GIT_PROBLEM_##name,
 enum git_problem { GIT_PROBLEMS(GIT_PROBLEM_) GIT_PROBLEM_COUNT };
 

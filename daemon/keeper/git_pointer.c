@@ -461,3 +461,15 @@ int git_packed_find(const char *bytes, size_t size, const char *ref,
 	}
 	return -ENOENT;
 }
+
+char *git_worktree_common(const char *path)
+{
+	const char *name = strrchr(path, '/');
+	const char *folder = name ? memrchr(path, '/', (size_t)(name - path)) : NULL;
+	size_t length = strlen("/worktrees");
+
+	if (!folder || folder == path || !name[1] || (size_t)(name - folder) != length ||
+	    strncmp(folder, "/worktrees", length) != 0)
+		return NULL;
+	return strndup(path, (size_t)(folder - path));
+}

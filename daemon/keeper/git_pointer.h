@@ -28,6 +28,9 @@ int git_path_join(const char *base, const char *path, bool normal, char **ret_pa
 /* A file `.git`: "gitdir: PATH". */
 int git_pointer_parse(const char *bytes, size_t size, char **ret_path);
 
+/* GIT of GIT/worktrees/NAME, by its text alone; NULL for another path, or without memory. */
+char *git_worktree_common(const char *path);
+
 /* The files commondir and gitdir of a worktree's folder: a path and a line's end. */
 int git_path_parse(const char *bytes, size_t size, char **ret_path);
 

@@ -68,7 +68,40 @@ static int missing_fault(struct fault *fault, const char *what, const char *path
 	return fault_set(fault, ERROR_refused, FIELD ": %s %s: %s", what, shown, strerror(error));
 }
 
-static int problem_fault(const struct git_layout *layout, struct fault *fault)
+/*
+ * Of a linked worktree's folder, GIT/worktrees/NAME: how the tree and it find each other again. Of
+ * what is spelled in another way nothing is known that would mend it. Where the pointer is forged it
+ * would be wrong to follow it, so that each hint says what must have happened.
+ */
+static int worktree_hint(const struct git_layout *layout, const struct place *tree,
+			 struct fault *fault)
+{
+	_cleanup_free_ char *common = git_worktree_common(layout->path);
+	_cleanup_free_ char *shown = common ? display(common) : NULL;
+	_cleanup_free_ char *path = display(tree->canonical);
+	size_t length = shown ? strlen(shown) : 0;
+
+	if (!shown || !path)
+		return FAULT;
+	/* Of a bare repository it is that folder itself. */
+	if (length > strlen("/.git") && strcmp(shown + length - strlen("/.git"), "/.git") == 0)
+		shown[length - strlen("/.git")] = '\0';
+	if (layout->problem == GIT_PROBLEM_foreign)
+		return fault_hint(fault, "if it was moved here: git -C '%s' worktree repair '%s'",
+				  shown, path);
+	if (layout->problem == GIT_PROBLEM_pruned)
+		return fault_hint(fault,
+				  "there is nothing to repair (git worktree prune or remove?): "
+				  "git -C '%s' worktree add FOLDER makes another",
+				  shown);
+	return fault_hint(fault,
+			  "if the main checkout was moved: git -C MAIN worktree repair '%s', where "
+			  "MAIN is its place now",
+			  path);
+}
+
+static int problem_fault(const struct git_layout *layout, const struct place *tree,
+			 struct fault *fault)
 {
 	_cleanup_free_ char *shown = display(layout->path);
 	int error = layout->has.error ? (int)layout->error : EINVAL;
@@ -79,15 +112,16 @@ static int problem_fault(const struct git_layout *layout, struct fault *fault)
 		return fault_set(fault, ERROR_refused,
 				 FIELD ": %s is a file, but does not say \"gitdir: PATH\"", shown);
 	case GIT_PROBLEM_missing:
+	case GIT_PROBLEM_pruned:
 		r = missing_fault(fault, "its .git names", layout->path, error);
-		return r < 0 ? r : fault_hint(fault, "git worktree repair, in the main checkout");
+		return r < 0 ? r : worktree_hint(layout, tree, fault);
 	case GIT_PROBLEM_foreign:
 		r = fault_set(
 			fault, ERROR_refused,
 			FIELD
 			": its .git names %s, which is not the git folder of this tree: it does not name it in turn",
 			shown);
-		return r < 0 ? r : fault_hint(fault, "git worktree repair, in the main checkout");
+		return r < 0 ? r : worktree_hint(layout, tree, fault);
 	case GIT_PROBLEM_common:
 		return fault_set(
 			fault, ERROR_refused,
@@ -454,7 +488,7 @@ static int need_asked(struct need *need, const struct place *tree)
 				 ": it could not be found out where %s has its git folder: %s",
 				 shown, strerror(-r));
 	if (layout.problem != GIT_PROBLEM_none)
-		r = problem_fault(&layout, need->fault);
+		r = problem_fault(&layout, tree, need->fault);
 	else if (layout.kind != GIT_plain)
 		r = need_folder(need, &layout);
 	for (size_t i = 0; r == 0 && i < layout.alternates.count; i++)

@@ -227,6 +227,18 @@ START_TEST(a_worktree_is_found_and_believed)
 }
 END_TEST
 
+START_TEST(a_worktree_that_its_repository_has_no_more)
+{
+	make_file(at(&fixture, "main/.git/objects/info/x"), "");
+	make_file(at(&fixture, "w/.git"), "gitdir: ../main/.git/worktrees/w\n");
+	expect_problem(GIT_PROBLEM_pruned);
+	make_file(at(&fixture, "w/.git"), "gitdir: ../moved/.git/worktrees/w\n");
+	expect_problem(GIT_PROBLEM_missing);
+	make_file(at(&fixture, "w/.git"), "gitdir: ../main/.git/modules/w\n");
+	expect_problem(GIT_PROBLEM_missing);
+}
+END_TEST
+
 START_TEST(a_worktree_is_not_believed)
 {
 	make_worktree();
@@ -390,6 +402,7 @@ int main(void)
 	tcase_add_checked_fixture(trees, setup, teardown);
 	tcase_add_test(trees, a_worktree_is_found_and_believed);
 	tcase_add_test(trees, a_worktree_is_not_believed);
+	tcase_add_test(trees, a_worktree_that_its_repository_has_no_more);
 	tcase_add_test(trees, the_task_can_only_read);
 	tcase_add_test(trees, a_submodule_is_believed_by_its_worktree);
 	tcase_add_test(trees, the_commit_of_a_worktree);

@@ -43,7 +43,9 @@ int ini_refuse(struct ini_text *ini, unsigned int line, const char *key, const c
 	}
 	r = fault_set(ini->fault, ERROR_invalid, "%s:%u: %s%s%s", ini->path, line, key ? key : "",
 		      key ? ": " : "", why);
-	return r != FAULT ? r : fault_hint(ini->fault, "%s has the sections and keys", ini->manual);
+	return r != FAULT ? r
+			  : fault_hint(ini->fault, "correct the line; %s says what may stand there",
+				       ini->manual);
 }
 
 static int refuse(struct ini_text *ini, const char *why)

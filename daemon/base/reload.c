@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/reload.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+bool reload_is_service(pid_t pid)
+{
+	const char *started = getenv("SYSTEMD_EXEC_PID");
+
+	return pid > 0 && started && strtol(started, NULL, 10) == pid;
+}
+
+const char *reload_command(pid_t pid, char ret_command[RELOAD_COMMAND_BYTES])
+{
+	if (reload_is_service(pid))
+		snprintf(ret_command, RELOAD_COMMAND_BYTES, "systemctl --user reload trialsd");
+	else
+		snprintf(ret_command, RELOAD_COMMAND_BYTES, "kill -HUP %d", (int)pid);
+	return ret_command;
+}
 
 static bool same_text(const char *a, const char *b)
 {

@@ -3,6 +3,16 @@
 
 #include "base/config.h"
 
+#include <sys/types.h>
+
+/*
+ * How a person has this daemon read its configuration anew: as its user manager says when that
+ * started it (as far as the caller's environment tells), else by a signal.
+ */
+#define RELOAD_COMMAND_BYTES 64
+const char *reload_command(pid_t pid, char ret_command[RELOAD_COMMAND_BYTES]);
+bool reload_is_service(pid_t pid);
+
 /*
  * Reads trialsd.conf anew, from its defaults on, and puts what it says in the place of *config; a
  * fault leaves *config as it is. file and folder as of config_find.

@@ -58,8 +58,13 @@ void check_state_folder(struct doctor *doctor);
 void check_disk(struct doctor *doctor);
 void check_runtime_folder(struct doctor *doctor);
 void check_daemon(struct doctor *doctor);
+/* Hints at how the daemon that runs takes up what a file says now. */
+void mend_in_force(struct doctor *doctor, const char *before, bool restart);
 /* Who holds a folder's lock: 1 with its pid (0 when it cannot be seen), 0 for nobody. */
 int folder_lock_holder(const char *folder, long *ret_pid);
+
+/* harness_file.c */
+void check_harnesses(struct doctor *doctor);
 
 /* ledger.c */
 void check_ledger(struct doctor *doctor);

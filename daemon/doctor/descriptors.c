@@ -8,8 +8,9 @@
  */
 void check_descriptors(struct doctor *doctor)
 {
-	const struct config *config = doctor->options->config;
-	unsigned int most = config ? config->max_running : 1;
+	/* Of what is in a configuration that cannot be read nothing is known: one at least. */
+	unsigned int most = doctor->options->config_lacking ? 1
+							    : doctor->options->config->max_running;
 	unsigned int limit = descriptor_limit_raise(), wanted = descriptor_limit_wanted(most);
 	unsigned int running = descriptor_limit_running(limit, most);
 

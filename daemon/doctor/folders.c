@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/config_text.h"
+#include "base/reload.h"
 #include "base/space.h"
 #include "proto/quantity.h"
 #include "queue/home_holder.h"
@@ -38,21 +39,20 @@ int folder_lock_holder(const char *folder, long *ret_pid)
 }
 
 /* How the daemon that has a configuration in force is told to take up another. */
-static void mend_in_force(struct doctor *doctor, const char *before, bool restart)
+void mend_in_force(struct doctor *doctor, const char *before, bool restart)
 {
 	const char *runtime = doctor->options->runtime_folder;
-	const char *started = getenv("SYSTEMD_EXEC_PID");
+	char command[RELOAD_COMMAND_BYTES];
 	long pid = 0;
 
 	if (runtime)
 		folder_lock_holder(runtime, &pid);
-	if (pid > 0 && started && strtol(started, NULL, 10) == pid)
-		mend(doctor, "%ssystemctl --user %s trialsd", before,
-		     restart ? "restart" : "reload");
+	if (restart && reload_is_service((pid_t)pid))
+		mend(doctor, "%ssystemctl --user restart trialsd", before);
 	else if (restart || pid <= 0)
 		mend(doctor, "%strialctl shutdown, and start trialsd again", before);
 	else
-		mend(doctor, "%skill -HUP %ld", before, pid);
+		mend(doctor, "%s%s", before, reload_command((pid_t)pid, command));
 }
 
 static void check_configuration_in_force(struct doctor *doctor)
@@ -211,6 +211,9 @@ void check_disk(struct doctor *doctor)
 		found(doctor, CHECK_failed, "the file system of %s is full: no %s is left", there,
 		      fs.f_bavail == 0 ? "block" : "inode");
 		mend(doctor, SPACE_FULL_HINT);
+	} else if (options->config_lacking) {
+		quantity_format_size((uint64_t)fs.f_bavail * fs.f_frsize, size, sizeof(size));
+		found(doctor, CHECK_ok, "%s free", size);
 	} else {
 		quantity_format_size((uint64_t)fs.f_bavail * fs.f_frsize, size, sizeof(size));
 		quantity_format_size(least, wanted, sizeof(wanted));

@@ -3,6 +3,7 @@
 
 #include "doctor/check.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sysexits.h>
@@ -42,4 +43,43 @@ int harness_file_check(const char *path, bool json)
 	if (r < 0)
 		log_error("%s: %s", path, strerror(-r));
 	return r < 0 ? EX_OSERR : fflush(stdout) == 0 ? status : EX_IOERR;
+}
+
+/* The folders as harness_folders_name() makes them: what is shipped lies beside the helpers. */
+void check_harnesses(struct doctor *doctor)
+{
+	const struct doctor_options *options = doctor->options;
+	const char *slash = options->keeper ? strrchr(options->keeper, '/') : NULL;
+	_cleanup_free_ char *shipped = NULL, *own = NULL;
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct harness_set *set = NULL;
+	int r;
+
+	if (!slash || asprintf(&shipped, "%.*s/harness.d", (int)(slash - options->keeper),
+			       options->keeper) < 0)
+		shipped = NULL;
+	if (asprintf(&own, "%s/harness.d", options->config_folder) < 0)
+		own = NULL;
+	r = shipped && own ? harness_set_load(&set, shipped, own, &fault) : -ENOMEM;
+	if (r < 0)
+		fault_errno(&fault, r, "harness.d");
+	if (r)
+		found(doctor, CHECK_warning, "%s",
+		      fault.message ? fault.message : strerror(ENOMEM));
+	else
+		found(doctor, CHECK_ok, "%zu can be used", set->count);
+	for (size_t i = 0; set && set->faulty > 0 && i < set->count; i++) {
+		if (set->entries[i].harness)
+			continue;
+		found(doctor, CHECK_warning, "\"%s\" cannot be launched%s: %s",
+		      set->entries[i].name, set->faulty > 1 ? ", nor others" : "",
+		      set->entries[i].fault.message);
+		if (options->config_on_disk)
+			mend_in_force(doctor, "mend the file; then ", false);
+		else
+			mend(doctor, "mend the file; trialctl harness check FILE says when it is "
+				     "good");
+		break;
+	}
+	harness_set_free(set);
 }

@@ -159,7 +159,11 @@ void check_linger(struct doctor *doctor)
 {
 	char user[256];
 
-	if (doctor->options->config_lacking || doctor->options->config->backend == BACKEND_none ||
+	if (doctor->options->config_lacking) {
+		found(doctor, CHECK_not_applicable, "not tried: it takes trialsd.conf");
+		return;
+	}
+	if (doctor->options->config->backend == BACKEND_none ||
 	    doctor->manager.lack == MANAGER_NO_SYSTEMD) {
 		found(doctor, CHECK_not_applicable, "without a user manager it means nothing");
 		return;
@@ -260,7 +264,11 @@ void check_controllers(struct doctor *doctor)
 	char missing[64];
 
 	cgroup_facts_read(&doctor->cgroup, doctor->root, getuid());
-	if (doctor->options->config_lacking || doctor->options->config->backend == BACKEND_none ||
+	if (doctor->options->config_lacking) {
+		found(doctor, CHECK_not_applicable, "not tried: it takes trialsd.conf");
+		return;
+	}
+	if (doctor->options->config->backend == BACKEND_none ||
 	    (trial->tried && trial->backend == BACKEND_none)) {
 		found(doctor, CHECK_not_applicable, "backend none");
 		return;

@@ -206,6 +206,7 @@ struct harness_set {
 	struct harness_entry *entries; /* by name */
 	size_t count;
 	size_t faulty;
+	char *own_folder; /* or NULL: for what is put there later */
 };
 
 /*

@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/reload.h"
 #include "harness.h"
 
 #define SUFFIX ".harness"
@@ -145,6 +147,8 @@ int harness_set_load(struct harness_set **ret_set, const char *shipped_folder,
 	if (!set)
 		return -ENOMEM;
 	r = set_read(set, shipped_folder, false, ret_fault);
+	if (r == 0 && own_folder && !(set->own_folder = strdup(own_folder)))
+		r = -ENOMEM;
 	if (r == 0 && own_folder)
 		r = set_read(set, own_folder, true, ret_fault);
 	if (r != 0) {
@@ -164,8 +168,31 @@ struct harness_set *harness_set_free(struct harness_set *set)
 	for (size_t i = 0; i < set->count; i++)
 		entry_done(&set->entries[i]);
 	free(set->entries);
+	free(set->own_folder);
 	free(set);
 	return NULL;
+}
+
+/* Its file may have come since: then a reload is all that is missing. */
+static int hint_unknown(const struct harness_set *set, const char *name, struct fault *fault)
+{
+	_cleanup_free_ char *path = NULL, *shown = NULL;
+	char command[RELOAD_COMMAND_BYTES];
+
+	reload_command(getpid(), command);
+	if (!set->own_folder || strchr(name, '/') ||
+	    asprintf(&path, "%s/%s" SUFFIX, set->own_folder, name) < 0)
+		path = NULL;
+	if (path && access(path, F_OK) == 0) {
+		shown = display(path);
+		return fault_hint(fault, "%s is there, and is taken up by a reload: %s", shown,
+				  command);
+	}
+	return fault_hint(
+		fault,
+		"one of your own is a file ~/.config/trialsd/harness.d/NAME.harness, which "
+		"a reload takes up (%s); see trialsd.harness(5)",
+		command);
 }
 
 static int refuse_unknown(const struct harness_set *set, const char *name, struct fault *fault)
@@ -183,10 +210,7 @@ static int refuse_unknown(const struct harness_set *set, const char *name, struc
 		return -ENOMEM;
 	r = fault_set(fault, ERROR_invalid, "harness: there is no \"%s\"; there are %s", shown,
 		      set->count ? names : "none");
-	return r < 0 ? r
-		     : fault_hint(fault, "one of your own is a file "
-					 "~/.config/trialsd/harness.d/NAME.harness; see "
-					 "trialsd.harness(5)");
+	return r < 0 ? r : hint_unknown(set, name, fault);
 }
 
 int harness_set_find(const struct harness_set *set, const char *name,
@@ -194,6 +218,7 @@ int harness_set_find(const struct harness_set *set, const char *name,
 {
 	for (size_t i = 0; i < set->count; i++) {
 		const struct harness_entry *entry = &set->entries[i];
+		char command[RELOAD_COMMAND_BYTES];
 		int r;
 
 		if (strcmp(entry->name, name) != 0)
@@ -204,8 +229,8 @@ int harness_set_find(const struct harness_set *set, const char *name,
 		}
 		r = fault_set(ret_fault, ERROR_unavailable, "harness: %s", entry->fault.message);
 		return r < 0 ? r
-			     : fault_hint(ret_fault,
-					  "mend the file, then systemctl --user reload trialsd");
+			     : fault_hint(ret_fault, "mend the file, then have it read: %s",
+					  reload_command(getpid(), command));
 	}
 	return refuse_unknown(set, name, ret_fault);
 }

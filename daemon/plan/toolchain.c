@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/reload.h"
 #include "base/words.h"
 #include "build.h"
 #include "path_pattern.h"
@@ -19,11 +20,13 @@
  * leads out of what is visible is no program inside, wherever it leads on the host.
  */
 
-static int refuse(struct fault *fault, const struct toolchain *toolchain, const char *format, ...)
+static int refuse(struct fault *fault, const struct toolchain_found *found, const char *format, ...)
 	_printf_(3, 4);
 
-static int refuse(struct fault *fault, const struct toolchain *toolchain, const char *format, ...)
+static int refuse(struct fault *fault, const struct toolchain_found *found, const char *format, ...)
 {
+	const struct toolchain *toolchain = found->toolchain;
+	char command[RELOAD_COMMAND_BYTES];
 	_cleanup_free_ char *text = NULL, *file = display(toolchain->file);
 	va_list arguments;
 	int r;
@@ -36,6 +39,13 @@ static int refuse(struct fault *fault, const struct toolchain *toolchain, const 
 		return -ENOMEM;
 	}
 	r = fault_set(fault, ERROR_invalid, "toolchains: %s: %s", toolchain->name, text);
+	/* Of one's own it is no use to be told to write what stands there. */
+	if (r == FAULT && found->own)
+		return fault_hint(
+			fault,
+			"install it, or correct [Toolchain %s] in line %u of %s and have it "
+			"read: %s",
+			toolchain->name, toolchain->line, file, reload_command(getpid(), command));
 	return r < 0 ? r
 		     : fault_hint(fault,
 				  "install it, or write in a section [Toolchain %s] of your "
@@ -56,6 +66,7 @@ static void put_names(FILE *file, const struct toolchain_list *list,
 static int refuse_unknown(const struct plan_host *host, const char *name, struct fault *fault)
 {
 	_cleanup_free_ char *names = NULL, *shown = display(name);
+	char command[RELOAD_COMMAND_BYTES];
 	size_t size = 0;
 	FILE *file = open_memstream(&names, &size);
 	int r;
@@ -69,8 +80,10 @@ static int refuse_unknown(const struct plan_host *host, const char *name, struct
 	r = fault_set(fault, ERROR_invalid, "toolchains: there is no \"%s\"; there are %s", shown,
 		      size > 0 ? names : "none");
 	return r < 0 ? r
-		     : fault_hint(fault, "one of your own is a section [Toolchain NAME] of "
-					 "trialsd.conf; see trialsd.conf(5)");
+		     : fault_hint(fault,
+				  "one of your own is a section [Toolchain NAME] of trialsd.conf, "
+				  "which a reload takes up (%s); see trialsd.conf(5)",
+				  reload_command(getpid(), command));
 }
 
 static int find(const struct plan_host *host, const char *name, const struct toolchain **ret,
@@ -174,8 +187,8 @@ static int open_places(struct toolchain_found *found, const struct plan_host *ho
 		if (r == 1 || words->items[i][0] == '-')
 			continue;
 		shown = alternatives_of(words->items[i]);
-		return refuse(fault, found->toolchain,
-			      "a part that it needs (ReadOnly=) is not there: %s", shown);
+		return refuse(fault, found, "a part that it needs (ReadOnly=) is not there: %s",
+			      shown);
 	}
 	return 0;
 }
@@ -195,6 +208,7 @@ static int open_one(struct toolchains *toolchains, const struct plan_host *host,
 					 "toolchains: %s is named a second time; once is allowed",
 					 toolchain->name);
 	found->toolchain = toolchain;
+	found->own = toolchain_list_find(&host->config->toolchains, name) == toolchain;
 	found->places = calloc(TOOLCHAIN_ENTRIES_MAX, sizeof(*found->places));
 	toolchains->count++;
 	if (!found->places)
@@ -306,7 +320,7 @@ static int find_path(struct toolchain_found *found, const struct plan *plan, con
 				    : text_list_add(&found->path, path);
 		else if (r == 0 && words->items[i][0] != '-') {
 			shown = alternatives_of(words->items[i]);
-			r = refuse(fault, found->toolchain,
+			r = refuse(fault, found,
 				   "a folder of its programs (Path=) is not visible inside: %s",
 				   shown);
 		}
@@ -333,7 +347,7 @@ static int join_path(struct toolchains *toolchains, const struct plan_host *host
 	return fclose(file) == 0 ? 0 : -ENOMEM;
 }
 
-/* Its canonical path inside when it is a program there: 1 or 0. */
+/* Its canonical path inside when it is a program there: 1; 0, and -EACCES when it is only a file. */
 static int is_program(const struct plan *plan, const char *path, char **ret_canonical)
 {
 	_cleanup_free_ char *canonical = NULL;
@@ -348,13 +362,14 @@ static int is_program(const struct plan *plan, const char *path, char **ret_cano
 		return 0;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	if (faccessat(AT_FDCWD, link, X_OK, AT_EACCESS) < 0)
-		return 0;
+		return -EACCES;
 	*ret_canonical = steal(&canonical);
 	return 1;
 }
 
+/* 0: *ret_denied is NULL, or the first that is a file there which may not be executed. */
 static int find_program(const struct plan *plan, const char *folders, const char *name,
-			char **ret_canonical)
+			char **ret_canonical, char **ret_denied)
 {
 	_cleanup_free_ char *copy = strdup(folders);
 	char *rest = copy, *folder;
@@ -370,19 +385,29 @@ static int find_program(const struct plan *plan, const char *folders, const char
 			return -ENOMEM;
 		}
 		r = is_program(plan, path, ret_canonical);
+		if (r == -EACCES && !*ret_denied)
+			*ret_denied = steal(&path);
+		if (r == -EACCES)
+			r = 0;
 	}
 	return r;
 }
 
 /* What was looked for and may be missing, for whoever lacks a program. */
 static int refuse_program(const struct toolchains *toolchains, const struct toolchain_found *found,
-			  const char *name, struct fault *fault)
+			  const char *name, const char *denied, struct fault *fault)
 {
-	_cleanup_free_ char *looked = NULL, *path = display(toolchains->path);
+	_cleanup_free_ char *looked = NULL, *path = display(denied ? denied : toolchains->path);
 	const struct text_list *words = &found->toolchain->read_only;
 	size_t size = 0;
-	FILE *file = open_memstream(&looked, &size);
+	FILE *file;
+	int r;
 
+	if (denied) {
+		r = refuse(fault, found, "its program \"%s\" may not be executed: %s", name, path);
+		return r == FAULT ? fault_hint(fault, "chmod +x '%s'", path) : r;
+	}
+	file = open_memstream(&looked, &size);
 	if (!file)
 		return -ENOMEM;
 	for (size_t i = 0; i < words->count; i++) {
@@ -393,9 +418,8 @@ static int refuse_program(const struct toolchains *toolchains, const struct tool
 	}
 	if (fclose(file) != 0)
 		return -ENOMEM;
-	return refuse(fault, found->toolchain,
-		      "its program \"%s\" is not visible inside, in none of %s%s", name, path,
-		      looked);
+	return refuse(fault, found, "its program \"%s\" is not visible inside, in none of %s%s",
+		      name, path, looked);
 }
 
 static int find_programs(const struct toolchains *toolchains, struct toolchain_found *found,
@@ -405,11 +429,11 @@ static int find_programs(const struct toolchains *toolchains, struct toolchain_f
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < names->count; i++) {
-		_cleanup_free_ char *canonical = NULL;
+		_cleanup_free_ char *canonical = NULL, *denied = NULL;
 
-		r = find_program(plan, toolchains->path, names->items[i], &canonical);
+		r = find_program(plan, toolchains->path, names->items[i], &canonical, &denied);
 		if (r == 0)
-			return refuse_program(toolchains, found, names->items[i], fault);
+			return refuse_program(toolchains, found, names->items[i], denied, fault);
 		if (r == 1)
 			r = text_list_add(&found->programs, canonical);
 	}

@@ -14,6 +14,7 @@ struct bound_list; /* build.h */
 
 struct toolchain_found {
 	const struct toolchain *toolchain; /* the configuration's */
+	bool own;			   /* of trialsd.conf, not one that came with trialsd */
 	struct place *places; /* of each word of ReadOnly=; fd -1: it may be missing, and is */
 	struct text_list path;
 	struct text_list programs;

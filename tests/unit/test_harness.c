@@ -92,7 +92,8 @@ static void expect_fault(const char *text, const char *part)
 	ck_assert_msg(strncmp(fault.message, expected, strlen(expected)) == 0,
 		      "%s\n  does not begin with\n%s", fault.message, expected);
 	ck_assert_int_eq(fault.code, ERROR_invalid);
-	ck_assert_str_eq(fault.hint, "trialsd.harness(5) has the sections and keys");
+	ck_assert_str_eq(fault.hint,
+			 "correct the line; trialsd.harness(5) says what may stand there");
 	ck_assert_ptr_null(harness);
 }
 

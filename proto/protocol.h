@@ -370,7 +370,11 @@
 	OUTCOME_FIELDS(X)                                                                        \
 	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: whose it is")                      \
 	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "that it has")                             \
-	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist, once started: what it may reach (show)")
+	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist, once started: what it may reach (show)") \
+	X(build, PATH, OPTIONAL, PATH_BYTES_MAX, "as asked (show)")                              \
+	X(skills, PATH, OPTIONAL, PATH_BYTES_MAX, "as asked (show)")                             \
+	X(binds, BINDS, OPTIONAL, 128, "as asked (show)")                                        \
+	X(environment_names, STRINGS, OPTIONAL, 1024, "of the variables asked for; not their values (show)")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -481,7 +485,10 @@
 	X(running, UINT, REQUIRED, 0, "still holding a slot")                                    \
 	X(queued, UINT, REQUIRED, 0, "waiting")
 
-#define SHUTDOWN_REPLY_FIELDS(X) X(canceled, UINT, REQUIRED, 0, "Trials canceled for it")
+#define SHUTDOWN_REPLY_FIELDS(X)                                                                 \
+	X(canceled, UINT, REQUIRED, 0, "Trials canceled for it")                                 \
+	X(running, UINT, OPTIONAL, 0, "Trials that go on without it")                            \
+	X(pid, UINT, OPTIONAL, 0, "the daemon's process, which is gone a moment after the connection")
 
 /* The reply of logs; the output follows as events that carry the request's number. */
 #define LOGS_REPLY_FIELDS(X) X(offset, UINT, REQUIRED, 0, "where the output will start")

@@ -20,6 +20,8 @@ int quantity_size(const char *text, uint64_t *ret_bytes);
 int quantity_time(const char *text, double *ret_seconds);
 
 /* "20%" or "20"; also above 100. */
+#define CPU_PERCENT_PLAIN_LEAST                                                                    \
+	10 /* less is only meant as a percentage when it is written as one */
 int quantity_percent(const char *text, uint64_t *ret_percent);
 
 /* "4.0G", "2h 30min", "310ms": for people, into a buffer of at least 32 bytes; returns it. */

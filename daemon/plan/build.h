@@ -80,7 +80,7 @@ int links_compose(const struct place *place, const char *field, struct plan *pla
 		  struct fault *ret_fault);
 
 /* The policy of binds: policy.c. */
-int policy_check(const struct plan_host *host, const struct bound_list *bounds,
+int policy_check(const struct plan_host *host, const struct bound_list *bounds, struct plan *plan,
 		 struct fault *ret_fault);
 
 /* The policy of destinations: destination.c. plan holds the root, and no bind yet. */

@@ -230,7 +230,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = toolchains_bounds(&toolchains, &bounds, fault);
 	if (r == 0)
-		r = policy_check(host, &bounds, fault);
+		r = policy_check(host, &bounds, plan, fault);
 	if (r == 0)
 		r = root_compose(plan, host, facts, &sizes, &bounds);
 	if (r == 0 && session)

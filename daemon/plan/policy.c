@@ -34,6 +34,8 @@
  *  9. What a toolchain brings along (read-only) is, contains and lies in none of those places of rule
  *     5 that hold logins or keys, and neither is nor contains one of rule 4: many launches get it
  *     that never named the path, so a pattern of a configuration must not show a secret to all.
+ *     What a launch itself names may be, contain or lie in them when it is read-only: somebody may
+ *     want that, and it is noted, for whoever did not.
  *
  * Paths are not what is compared. Each source is an O_PATH descriptor, and each guarded place was
  * one when it was found; "contains" and "lies in" are answered by climbing from it by `..` and
@@ -45,6 +47,7 @@
 struct policy {
 	const struct plan_host *host;
 	const struct guards *guards;
+	struct plan *plan; /* for its notes */
 };
 
 static struct place_step step_of(const struct place *place)
@@ -156,6 +159,35 @@ static int secret_fault(const struct bound *bound, const struct guard *guard, st
 					 "one by one");
 }
 
+/* Of what the launch names, and nobody else. */
+static bool is_asked(const struct bound *bound)
+{
+	return strncmp(bound->field, "binds[", strlen("binds[")) == 0 ||
+	       strcmp(bound->field, "repository") == 0 || strcmp(bound->field, "build") == 0 ||
+	       strcmp(bound->field, "skills") == 0;
+}
+
+/* Once for each source: what it shows first is enough to look at it again. */
+static int note_secret(const struct policy *policy, const struct bound *bound,
+		       const struct mount_position *position)
+{
+	for (size_t i = 0; is_asked(bound) && i < policy->guards->count; i++) {
+		const struct guard *guard = &policy->guards->items[i];
+		_cleanup_free_ char *shown = NULL, *place = NULL;
+
+		if (!guard->secret || guard->rest ||
+		    !(contains(policy, bound, position, guard) || lies_in(bound, position, guard)))
+			continue;
+		shown = display(bound->place.canonical);
+		place = display(guard->place.canonical);
+		return plan_note(
+			policy->plan,
+			"%s: %s can be read inside, and it is, contains or lies in %s (%s)",
+			bound->field, shown, guard->what, place);
+	}
+	return 0;
+}
+
 static int guards_check(const struct policy *policy, const struct bound *bound,
 			const struct mount_position *position, struct fault *fault)
 {
@@ -172,7 +204,7 @@ static int guards_check(const struct policy *policy, const struct bound *bound,
 		    (guard->reach != GUARD_WRITABLE_ABOVE && lies_in(bound, position, guard)))
 			return guard_fault(bound, guard, fault);
 	}
-	return 0;
+	return note_secret(policy, bound, position);
 }
 
 static bool is_kernel_type(const char *type)
@@ -373,10 +405,10 @@ static int bound_check(const struct policy *policy, const struct bound *bound, s
 	return r;
 }
 
-int policy_check(const struct plan_host *host, const struct bound_list *bounds,
+int policy_check(const struct plan_host *host, const struct bound_list *bounds, struct plan *plan,
 		 struct fault *ret_fault)
 {
-	struct policy policy = {.host = host, .guards = &host->cache->guards};
+	struct policy policy = {.host = host, .guards = &host->cache->guards, .plan = plan};
 	int r;
 
 	if (bounds->count == 0)

@@ -85,6 +85,19 @@ static void view_toolchains(struct view *view, const struct launch_request *spec
 	view->trial.has.toolchains = true;
 }
 
+/* Of variables the names only: a value may be a secret. */
+static void view_variables(struct view *view, const struct pair_list *environment)
+{
+	if (environment->count == 0)
+		return;
+	view->variables.items = calloc(environment->count, sizeof(*view->variables.items));
+	if (!view->variables.items)
+		return;
+	for (size_t i = 0; i < environment->count; i++)
+		view->variables.items[i] = environment->items[i].name;
+	view->variables.count = environment->count;
+}
+
 static void view_spec(struct trial_view *trial, const struct launch_request *spec)
 {
 	view_harness(trial, spec);
@@ -196,6 +209,10 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 	if (blob_decode(&row->spec, &ret_view->spec, &launch_request_type, &spec)) {
 		view_spec(trial, &spec);
 		view_toolchains(ret_view, &spec);
+		view_variables(ret_view, &spec.environment);
+		ret_view->build = spec.build;
+		ret_view->skills = spec.skills;
+		ret_view->binds = spec.binds;
 	}
 	if (blob_decode(&row->record, &ret_view->record, &outcome_record_type, &record))
 		view_record(trial, &record);
@@ -224,7 +241,7 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 	return view_logs(ret_view);
 }
 
-void view_add_network(struct view *view)
+void view_add_whole(struct view *view)
 {
 	_cleanup_close_ int folder_fd = open(view->folder,
 					     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -233,6 +250,14 @@ void view_add_network(struct view *view)
 
 	trial->hosts = view->hosts;
 	trial->has.hosts = view->hosts.count > 0;
+	trial->build = view->build;
+	trial->has.build = view->build != NULL;
+	trial->skills = view->skills;
+	trial->has.skills = view->skills != NULL;
+	trial->binds = view->binds;
+	trial->has.binds = view->binds.count > 0;
+	trial->environment_names = view->variables;
+	trial->has.environment_names = view->variables.count > 0;
 	if (trial->state != STATE_ended || folder_fd < 0 ||
 	    record_read_whole(folder_fd, &view->connections, &record) < 0)
 		return;
@@ -242,7 +267,7 @@ void view_add_network(struct view *view)
 	trial->has.connections_more = record.has.connections_more;
 }
 
-void view_sum_network(struct view *view)
+void view_drop_whole(struct view *view)
 {
 	struct trial_view *trial = &view->trial;
 
@@ -250,8 +275,8 @@ void view_sum_network(struct view *view)
 	trial->has.connections_more = trial->has.connections_more || trial->connections.count > 0;
 	trial->has.connections = false;
 	trial->connections.count = 0;
-	trial->has.hosts = false;
-	trial->hosts.count = 0;
+	trial->has.hosts = trial->has.binds = trial->has.environment_names = false;
+	trial->hosts.count = trial->binds.count = trial->environment_names.count = 0;
 }
 
 void view_done(struct view *view)
@@ -260,6 +285,7 @@ void view_done(struct view *view)
 		free((char *)view->logs[i].path);
 	free(view->logs);
 	free(view->toolchains);
+	free(view->variables.items);
 	message_free(view->spec);
 	message_free(view->facts);
 	message_free(view->record);

@@ -37,6 +37,10 @@ struct view {
 	struct message *record;
 	struct message *connections;
 	struct text_list hosts; /* what it may reach */
+	/* What its launch asked for. */
+	const char *build, *skills;
+	struct bind_list binds;
+	struct text_list variables;
 	struct log_state *logs;
 	struct trial_toolchain *toolchains;
 };
@@ -44,12 +48,13 @@ struct view {
 int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,
 	      bool with_plan);
 /*
- * What is told of one Trial alone, since it may be long: the hosts that it may reach, and, of the
- * record in its folder, its connections. Those that cannot be read are left out.
+ * What is told of one Trial alone, since it may be long: what else of the host it was given, the
+ * hosts that it may reach, and, of the record in its folder, its connections. Those that cannot be
+ * read are left out.
  */
-void view_add_network(struct view *view);
-/* The hosts left out again, the connections summed. */
-void view_sum_network(struct view *view);
+void view_add_whole(struct view *view);
+/* All that left out again, the connections summed. */
+void view_drop_whole(struct view *view);
 void view_done(struct view *view);
 
 /* Where a Trial may write on this host, of its facts; the copies are the caller's. */

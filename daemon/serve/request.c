@@ -11,6 +11,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define POSITION_LOOK 1000 /* places of the queue that are counted for one answer */
 
@@ -176,15 +177,15 @@ void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REA
 	view->has.waits_for = view->waits_for != NULL;
 }
 
-/* A Trial that is large otherwise is told without the list, rather than not at all. */
-static void add_network(struct request *request, struct view *view)
+/* A Trial that is large otherwise is told without its lists, rather than not at all. */
+static void add_whole(struct request *request, struct view *view)
 {
 	msgpack_sbuffer frame;
 
-	view_add_network(view);
+	view_add_whole(view);
 	msgpack_sbuffer_init(&frame);
 	if (frame_write_reply(&frame, request->number, &trial_view_type, &view->trial) == -EMSGSIZE)
-		view_sum_network(view);
+		view_drop_whole(view);
 	msgpack_sbuffer_destroy(&frame);
 }
 
@@ -200,7 +201,7 @@ void request_reply_row(struct request *request, const struct ledger_row *row)
 	} else {
 		view_add_queue(&view.trial, queue, reason);
 		if (request->whole)
-			add_network(request, &view);
+			add_whole(request, &view);
 		session_reply(request->session, request->number, &trial_view_type, &view.trial);
 	}
 	view_done(&view);
@@ -331,12 +332,17 @@ static void handle_shutdown(struct request *request, const void *arguments)
 {
 	const struct shutdown_request *shutdown = arguments;
 	Server *server = request->session->server;
-	struct shutdown_reply reply = {.has = {.canceled = true}};
+	struct shutdown_reply reply = {
+		.has = {.canceled = true, .running = true, .pid = true},
+		.pid = (uint64_t)getpid(),
+	};
 	char by[128];
 
 	session_describe(request->session, by, sizeof(by));
 	if (shutdown->cancel)
 		reply.canceled = queue_cancel_running(request_queue(request), by);
+	else
+		reply.running = queue_slots_used(request_queue(request));
 	session_reply(request->session, request->number, &shutdown_reply_type, &reply);
 	request_done(request);
 	server->options.shutdown(server->options.context, !shutdown->cancel);

@@ -636,6 +636,8 @@ const struct golden goldens[] = {
 	{"request-launch-hosts", &launch_request_type, request_launch_hosts},
 	{"request-logs-network", &logs_request_type, request_logs_network},
 	{"reply-show-network", &trial_view_type, reply_show_network},
+	{"reply-show-given", &trial_view_type, reply_show_given},
+	{"reply-shutdown-running", &shutdown_reply_type, reply_shutdown_running},
 	{"request-watch", &watch_request_type, request_watch},
 	{"request-watch-after", &watch_request_type, request_watch_after},
 	{"request-doctor", &doctor_request_type, request_doctor},

@@ -49,6 +49,8 @@ int reply_show_harness(msgpack_sbuffer *buffer);
 int request_launch_hosts(msgpack_sbuffer *buffer);
 int request_logs_network(msgpack_sbuffer *buffer);
 int reply_show_network(msgpack_sbuffer *buffer);
+int reply_show_given(msgpack_sbuffer *buffer);
+int reply_shutdown_running(msgpack_sbuffer *buffer);
 
 /* For all. */
 #define LIST(items)                                                                                \

@@ -84,3 +84,50 @@ int reply_show_network(msgpack_sbuffer *buffer)
 
 	return frame_write_reply(buffer, 4, &trial_view_type, &trial);
 }
+
+/* What of the host a Trial was given: as it was asked for. */
+int reply_show_given(msgpack_sbuffer *buffer)
+{
+	const char *command[] = {"true"};
+	const char *names[] = {"LANG", "API_KEY"};
+	struct bind_spec binds[] = {
+		{.source = "/srv/data"},
+		{.has = {.mode = true, .optional = true},
+		 .source = "/srv/results",
+		 .destination = "/results",
+		 .mode = MODE_rw,
+		 .optional = true},
+	};
+	struct trial_view trial = {
+		.has = {.id = true,
+			.state = true,
+			.role = true,
+			.network = true,
+			.priority = true,
+			.submitted_at = true},
+		.id = 7,
+		.uuid = "1b4e28ba-2fa1-41d2-883f-0016d3cca427",
+		.state = STATE_queued,
+		.role = ROLE_trial,
+		.command = LIST(command),
+		.network = NETWORK_none,
+		.submitted_at = SUBMITTED,
+		.build = "/srv/build",
+		.skills = "/srv/skills",
+		.binds = LIST(binds),
+		.environment_names = LIST(names),
+	};
+
+	return frame_write_reply(buffer, 4, &trial_view_type, &trial);
+}
+
+int reply_shutdown_running(msgpack_sbuffer *buffer)
+{
+	struct shutdown_reply shutdown = {
+		.has = {.canceled = true, .running = true, .pid = true},
+		.running = 3,
+		.pid = 4711,
+	};
+
+	return frame_write_reply(buffer, 12, &shutdown_reply_type, &shutdown);
+}

@@ -118,14 +118,14 @@ static int set_require_limits(struct config *config, const struct config_key *ke
 	return read_boolean(value, &config->require_limits);
 }
 
-/* Absolute folders, separated by colons. */
-static int set_folders(char **text, const char *value)
+/* Absolute folders, separated by colons; with home those in it too (~/bin). */
+static int set_folders(char **text, const char *value, bool home)
 {
 	if (strlen(value) > PATH_BYTES_MAX)
 		return -EINVAL;
 	/* An empty or relative folder would be the working directory: the Trial's own. */
 	for (const char *at = value;; at++) {
-		if (*at != '/')
+		if (*at != '/' && !(home && at[0] == '~' && at[1] == '/'))
 			return -EINVAL;
 		at += strcspn(at, ":");
 		if (*at == '\0')
@@ -136,13 +136,13 @@ static int set_folders(char **text, const char *value)
 static int set_path(struct config *config, const struct config_key *key, const char *value)
 {
 	(void)key;
-	return set_folders(&config->path, value);
+	return set_folders(&config->path, value, false);
 }
 
 static int set_harness_path(struct config *config, const struct config_key *key, const char *value)
 {
 	(void)key;
-	return set_folders(&config->harness_path, value);
+	return set_folders(&config->harness_path, value, true);
 }
 
 static bool *limit_has(struct config *config, const struct config_key *key)
@@ -191,6 +191,9 @@ static int read_percent(const char *value, uint64_t *ret_number)
 {
 	int r = quantity_percent(value, ret_number);
 
+	/* CPU=2 would be a fiftieth of one processor: who means two of them is not to find out late. */
+	if (r == 0 && *ret_number < CPU_PERCENT_PLAIN_LEAST && !strchr(value, '%'))
+		return -EINVAL;
 	return r == 0 && *ret_number > 409600 ? -ERANGE : r;
 }
 
@@ -351,7 +354,7 @@ static const struct config_key config_keys[] = {
 	{.section = "Harness",
 	 .name = "Path",
 	 .set = set_harness_path,
-	 .allowed = "absolute folders separated by colons"},
+	 .allowed = "folders separated by colons, absolute or of the home (~/bin)"},
 	{.section = "Network",
 	 .name = "Default",
 	 .set = set_network,
@@ -408,7 +411,8 @@ static const struct config_key config_keys[] = {
 	{.section = "Limits",
 	 .name = "CPU",
 	 .set = set_percent,
-	 .allowed = "a percentage from 1% to 409600%, or infinity",
+	 .allowed =
+		 "a percentage from 1% to 409600% (200% is two processors; below 10 only with %), or infinity",
 	 LIMIT(cpu),
 	 .least = 1,
 	 .infinite = true},

@@ -40,6 +40,14 @@ static void put_limit(struct sink *sink, const char *name, bool has, uint64_t nu
 		put(sink, "Limits", name, "infinity");
 }
 
+static void put_percent(struct sink *sink, const char *name, bool has, uint64_t number)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%llu%%", (unsigned long long)number);
+	put(sink, "Limits", name, has ? text : "infinity");
+}
+
 static void put_time(struct sink *sink, const char *section, const char *name, bool has,
 		     double seconds)
 {
@@ -88,7 +96,7 @@ static int format_keys(const struct config *config, char **ret_text)
 	put_limit(&sink, "Memory", limits->has.memory, limits->memory);
 	put_limit(&sink, "Swap", limits->has.swap, limits->swap);
 	put_limit(&sink, "Tasks", limits->has.tasks, limits->tasks);
-	put_limit(&sink, "CPU", limits->has.cpu, limits->cpu);
+	put_percent(&sink, "CPU", limits->has.cpu, limits->cpu);
 	put_number(&sink, "Limits", "Tmp", limits->tmp);
 	put_number(&sink, "Limits", "Home", limits->home);
 	put_number(&sink, "Limits", "Output", limits->output);

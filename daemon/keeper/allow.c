@@ -274,7 +274,7 @@ static const char *rule_fault(const char *text, size_t size, bool suffix, struct
 	if (text[end - 1] == '.')
 		return "it ends with a dot";
 	if (suffix && !strchr(host->name, '.'))
-		return "it would allow all that is below one label, as *.com would";
+		return "it would allow every host of a top-level domain";
 	return NULL;
 }
 

@@ -98,6 +98,11 @@ static void apply_knob(struct applying *applying, const struct knob *knob, uint6
 		applying->missing = knob;
 }
 
+/* What hands a controller on differs from machine to machine: the doctor looks at this one. */
+#define LIMITS_HINT                                                                                  \
+	"trialctl doctor says what would enforce it here (user_manager, controllers); or leave the " \
+	"limit out, or set RequireLimits=no in trialsd.conf"
+
 static int refuse(const struct applying *applying, struct fault *fault)
 {
 	const struct knob *knob = applying->missing;
@@ -107,18 +112,13 @@ static int refuse(const struct applying *applying, struct fault *fault)
 			   "the limit on %s cannot be enforced: without a systemd user manager "
 			   "there is no control group for the %s controller",
 			   knob->name, knob->controller);
-		return fault_hint(fault, "start trialsd with --backend systemd in a user session, "
-					 "leave the limit out, or set RequireLimits=no in "
-					 "trialsd.conf");
+		return fault_hint(fault, LIMITS_HINT);
 	}
 	fault_void(fault, CAUSE_limits_unavailable,
 		   "the limit on %s cannot be enforced: %s is not in force, "
 		   "the %s controller is not delegated to this user",
 		   knob->name, knob->file, knob->controller);
-	return fault_hint(
-		fault,
-		"delegate the controller (Delegate=yes for user@.service), leave the limit out, "
-		"or set RequireLimits=no in trialsd.conf");
+	return fault_hint(fault, LIMITS_HINT);
 }
 
 int limits_apply(const struct payload *payload, const struct keeper_plan *plan,

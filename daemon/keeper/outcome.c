@@ -42,7 +42,11 @@ static void decide_exec_failed(const struct outcome_facts *facts, struct outcome
 		decision->exit_code = 127;
 		say(decision, "command not found inside the sandbox: %s", facts->command);
 		decision->hint =
-			"a path is taken as it is inside the sandbox, a name is searched for in PATH";
+			strpbrk(facts->command, " \t\n")
+				? "all of it was taken as the program's name: give its arguments as "
+				  "words of their own, or have a shell take it apart: sh -c '...'"
+				: "a path is taken as it is inside the sandbox, a name is searched "
+				  "for in PATH";
 	} else {
 		say(decision, "cannot be executed inside the sandbox: %s: %s", facts->command,
 		    strerror(error));

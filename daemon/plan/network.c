@@ -24,10 +24,15 @@ static int network_check(const struct plan *plan, const struct plan_host *host,
 		       fault_hint(fault,
 				  "name the hosts it is to reach instead: --host NAME[:PORT]");
 	if (launch->hosts.count > 0 && plan->network != NETWORK_allowlist)
-		return fault_set(fault, ERROR_invalid,
-				 "hosts: only with network allowlist; with %s there is nothing to "
-				 "allow",
-				 network_name((int)plan->network));
+		return fault_set(
+			       fault, ERROR_invalid,
+			       "hosts: only network allowlist has hosts to allow, and this launch "
+			       "has network %s%s",
+			       network_name((int)plan->network),
+			       plan->network == host->config->network
+				       ? ", which Default= of trialsd.conf is"
+				       : ""),
+		       fault_hint(fault, "ask for it: --network allowlist");
 	return 0;
 }
 

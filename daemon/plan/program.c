@@ -70,7 +70,7 @@ static void note_look(struct search *search, const char *path)
 	search->any = true;
 }
 
-/* In each of the absolute folders that colons separate. */
+/* In each of the folders that colons separate: absolute ones, and with search those of the home. */
 static int try_folders(struct search *search, const char *folders, const char *name,
 		       char **ret_path, struct place *ret_place)
 {
@@ -80,12 +80,14 @@ static int try_folders(struct search *search, const char *folders, const char *n
 	if (folders && !copy)
 		return -ENOMEM;
 	while (copy && (folder = strsep(&rest, ":"))) {
+		bool in_home = search && folder[0] == '~' && folder[1] == '/';
 		_cleanup_free_ char *path = NULL;
 		int r;
 
-		if (folder[0] != '/')
+		if (folder[0] != '/' && !in_home)
 			continue;
-		if (asprintf(&path, "%s/%s", folder, name) < 0) {
+		if (asprintf(&path, "%s%s/%s", in_home ? search->request->home : "",
+			     folder + in_home, name) < 0) {
 			path = NULL;
 			return -ENOMEM;
 		}

@@ -67,6 +67,7 @@ START_TEST(it_is_read_as_it_was)
 {
 	expect_same("");
 	expect_same(every_key);
+	expect_same("[Limits]\nCPU=5%\n");
 	expect_same(toolchains);
 	expect_same("[Limits]\nWall=infinity\nStall=infinity\nMemory=infinity\nSwap=infinity\n"
 		    "Tasks=infinity\nCPU=infinity\nGrace=0\n[Daemon]\nMinFree=0\n");

@@ -84,9 +84,9 @@ START_TEST(none_and_host_have_none)
 	plan = plan_free(plan);
 	fixture.launch.has.network = true;
 	set_hosts(&fixture.launch.hosts, config, 1);
-	refused_with("hosts: only with network allowlist");
+	refused_with("hosts: only network allowlist has hosts");
 	fixture.launch.network = NETWORK_host;
-	refused_with("hosts: only with network allowlist");
+	refused_with("hosts: only network allowlist has hosts");
 	fixture.config.host_network = false;
 	refused_with("network: host is ruled out");
 	fixture.config.hosts = (struct text_list){0};

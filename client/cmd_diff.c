@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "attend.h"
@@ -42,16 +43,28 @@ static json_t *launch_of(struct context *context, const json_t *trial, int *ret)
 	const char *state = json_text(trial, "state");
 	const char *commit = json_text(trial, "commit");
 	json_t *repository = json_object_get(trial, "repository");
-	char label[24];
+	char label[24], hint[64];
 
 	if (!repository) {
 		*ret = context_refuse(context, EXIT_REFUSED, NULL, "Trial %lld has no repository",
 				      id);
 		return NULL;
 	}
-	if (!state || strcmp(state, "ended") != 0 || !json_object_get(trial, "started_at")) {
-		*ret = context_refuse(context, EXIT_REFUSED, "wait for it: trialctl wait",
+	if (!state || strcmp(state, "ended") != 0) {
+		snprintf(hint, sizeof(hint), "wait for it: trialctl wait %lld", id);
+		*ret = context_refuse(context, EXIT_REFUSED, hint,
 				      "Trial %lld has not run to an end", id);
+		return NULL;
+	}
+	if (!json_object_get(trial, "started_at")) {
+		char *outcome = json_display(json_object_get(trial, "outcome"));
+
+		snprintf(hint, sizeof(hint), "why it did not: trialctl show %lld", id);
+		*ret = context_refuse(context, EXIT_REFUSED, hint,
+				      "Trial %lld ended (%s) without having run: it has changed "
+				      "nothing",
+				      id, outcome);
+		free(outcome);
 		return NULL;
 	}
 	snprintf(label, sizeof(label), "%lld", id);

@@ -75,12 +75,31 @@ static int make_filter(const struct arguments *arguments, json_t *filter, uint64
 	return r;
 }
 
+/* The Grader of a diff (cmd_diff.c), whose command is a script that nobody wants to read here. */
+static char *what_compares(const json_t *trial)
+{
+	const char *of = json_text(json_object_get(trial, "labels"), "diff-of");
+	const char *role = json_text(trial, "role");
+	const json_t *command = json_object_get(trial, "command");
+	const char *name = json_string_value(json_array_get(command, 3));
+	uint64_t id;
+	char *text;
+
+	if (!of || !role || strcmp(role, "grader") != 0 || json_array_size(command) != 5 || !name ||
+	    strcmp(name, "diff") != 0 || parse_unsigned(of, INT64_MAX, &id) < 0)
+		return NULL;
+	return need_memory(
+		asprintf(&text, "trialctl diff %llu", (unsigned long long)id) < 0 ? NULL : text);
+}
+
 /* The command; of a session whose it is, and its model. */
 static char *what_runs(const json_t *trial)
 {
 	const json_t *harness = json_object_get(trial, "harness");
-	char *name, *model, *text = NULL;
+	char *name, *model, *text = what_compares(trial);
 
+	if (text)
+		return text;
 	if (!harness)
 		return json_display_command(json_object_get(trial, "command"));
 	name = json_display(json_object_get(harness, "name"));

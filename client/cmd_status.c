@@ -20,6 +20,7 @@ static void print_trials(const struct context *context, const json_t *trials)
 	if (!json_array_size(trials))
 		return;
 	table = table_new(titles, 3);
+	table_wrap(table);
 	json_array_foreach(trials, i, trial)
 	{
 		char *id = json_display(json_object_get(trial, "id"));

@@ -23,6 +23,8 @@
 
 #define SOCKET_PATH_BYTES_MAX (sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1)
 #define START_HINT "start one: systemctl --user start trialsd, or `trialsd &`"
+/* What it would refuse, and what it needs here (--backend none in a container), is known before. */
+#define DOCTOR_HINT "trialctl doctor tells what it needs here"
 /* A service that does not start, for a fault in trialsd.conf for one, has said why there. */
 #define SERVICE_HINT "systemctl --user status trialsd, and journalctl --user -u trialsd"
 
@@ -58,7 +60,8 @@ int trials_socket_path(const char *socket, char **ret_path, struct trials_error 
 		snprintf(fallback, sizeof(fallback), "/run/user/%u", (unsigned int)geteuid());
 		if (stat(fallback, &status) < 0 || status.st_uid != geteuid())
 			return error_set(ret_error, -ENOENT,
-					 "name the socket with --socket PATH or TRIALSD_SOCKET",
+					 DOCTOR_HINT "; one that runs is named by --socket PATH or "
+						     "TRIALSD_SOCKET",
 					 "XDG_RUNTIME_DIR is not set, so the place of trialsd's "
 					 "socket is not known");
 		runtime = fallback;
@@ -108,15 +111,16 @@ static int connect_refused(const char *path, int number, struct trials_error *re
 		return error_set(ret_error, -ECONNREFUSED, START_HINT, "cannot connect to %s: %s",
 				 path, strerror(number));
 	}
-	snprintf(hint, sizeof(hint), "%s", START_HINT);
+	snprintf(hint, sizeof(hint), "%s; %s", START_HINT, DOCTOR_HINT);
 	if (ends_with(path, "/trialsd/socket"))
-		snprintf(hint, sizeof(hint), "%s; if it does not start: %s", START_HINT,
-			 SERVICE_HINT);
+		snprintf(hint, sizeof(hint), "%s; %s; if it does not start: %s", START_HINT,
+			 DOCTOR_HINT, SERVICE_HINT);
 	/* Not the usual place: one started without saying so would listen elsewhere. */
 	if (ends_with(path, "/socket") && !ends_with(path, "/trialsd/socket"))
 		snprintf(hint, sizeof(hint),
-			 "start one: systemctl --user start trialsd, or `trialsd --runtime %.*s &`",
-			 (int)(strlen(path) - strlen("/socket")), path);
+			 "start one: systemctl --user start trialsd, or `trialsd --runtime %.*s "
+			 "&`; %s",
+			 (int)(strlen(path) - strlen("/socket")), path, DOCTOR_HINT);
 	return error_set(ret_error, -ECONNREFUSED, hint, "no trialsd listens on %s", path);
 }
 

@@ -130,24 +130,26 @@ static void changed_of(const json_t *login, char *buffer, size_t size)
 		snprintf(buffer + used, size - used, ", Trial %lld", (long long)by);
 }
 
-/* Where it is; where it is not, the command that makes one. */
+/* Where it is; where it is not, the command that makes one: the short one, which runs the long one. */
 static char *where_of(const json_t *login)
 {
 	char *path = json_display(json_object_get(login, "path"));
 	char *credential = json_display(json_object_get(login, "credential"));
-	char *command = login_sign_in(login), *text = NULL;
+	char *harness = json_display(json_object_get(login, "harness"));
+	bool signs_in = json_array_size(json_object_get(login, "sign_in")) > 0;
+	char *text = NULL;
 	bool missing = is(login, "state", "absent") || is(login, "state", "damaged");
 	int r;
 
-	if (missing && *command)
-		r = asprintf(&text, "sign in: %s", command);
+	if (missing && signs_in)
+		r = asprintf(&text, "sign in: trialctl login %s", harness);
 	else if (*credential)
 		r = asprintf(&text, "%s%s in %s", missing ? "put a key as " : "", credential, path);
 	else
 		r = asprintf(&text, "%s", path);
 	free(path);
 	free(credential);
-	free(command);
+	free(harness);
 	return need_memory(r < 0 ? NULL : text);
 }
 
@@ -253,6 +255,7 @@ void logins_print_table(const struct context *context, const json_t *logins)
 	const json_t *login;
 	size_t i;
 
+	table_wrap(table);
 	table_may_leave_out(table, spare, sizeof(spare) / sizeof(spare[0]));
 	json_array_foreach(logins, i,
 			   login) if (login == logins_pick(logins, json_text(login, "harness"),

@@ -22,6 +22,17 @@ void origins_add(struct origins *origins, const char *field, const char *option)
 	};
 }
 
+void origins_add_usual(struct origins *origins, const char *field, const char *option)
+{
+	size_t length = strlen(field) - 1;
+
+	for (size_t i = 0; i < origins->count; i++)
+		if (strncmp(origins->items[i].field, field, length) == 0 &&
+		    origins->items[i].field[length] == '\0')
+			return;
+	origins_add(origins, field, option);
+}
+
 void origins_done(struct origins *origins)
 {
 	for (size_t i = 0; i < origins->count; i++) {

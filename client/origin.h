@@ -20,6 +20,8 @@ struct origins {
 
 /* Zeroed is empty. Both texts are copied. */
 void origins_add(struct origins *origins, const char *field, const char *option);
+/* With its colon ("model:", "--model:"): what such a message is about when no option set the field. */
+void origins_add_usual(struct origins *origins, const char *field, const char *option);
 void origins_done(struct origins *origins);
 
 /* The message in the person's words; the caller's to free(), never NULL. */

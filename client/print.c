@@ -21,6 +21,7 @@ struct table {
 	struct row *rows; /* the first holds the titles */
 	size_t spare[4];
 	size_t spare_count;
+	bool wraps;
 };
 
 /* Room of the last column: below the first, spare columns go; below the second, it is not cut. */
@@ -111,16 +112,51 @@ void table_add(struct table *table, const char *const *cells, const enum tone *t
 	table->rows[table->count++] = row;
 }
 
+void table_wrap(struct table *table)
+{
+	table->wraps = true;
+}
+
 void table_may_leave_out(struct table *table, const size_t *columns, size_t count)
 {
 	for (size_t i = 0; i < count && table->spare_count < 4; i++)
 		table->spare[table->spare_count++] = columns[i];
 }
 
+/* Lines of whole words below one another; a word that is longer is left to the terminal. */
+static void print_wrapped(FILE *file, bool colours, enum tone tone, const char *cell, size_t room,
+			  size_t indent)
+{
+	while (*cell) {
+		size_t length = strcspn(cell, " "), more;
+		char *line;
+
+		while (cell[length]) {
+			more = length + 1 + strcspn(cell + length + 1, " ");
+			line = need_memory(strndup(cell, more));
+			if (display_width(line) > room) {
+				free(line);
+				break;
+			}
+			free(line);
+			length = more;
+		}
+		line = need_memory(strndup(cell, length));
+		print_toned(file, colours, tone, line);
+		free(line);
+		cell += length;
+		cell += strspn(cell, " ");
+		if (*cell)
+			fprintf(file, "\n%*s", (int)indent, "");
+	}
+}
+
 /* widths: 0 for a column that is left out. room: of the last column, 0 for any. */
 static void print_row(const struct table *table, const struct row *row, const size_t *widths,
 		      FILE *file, bool colours, size_t room)
 {
+	size_t indent = 0;
+
 	for (size_t column = 0; column < table->columns; column++) {
 		const char *cell = row->cells[column];
 		bool last = column + 1 == table->columns;
@@ -128,6 +164,11 @@ static void print_row(const struct table *table, const struct row *row, const si
 
 		if (!widths[column])
 			continue;
+		if (last && room && table->wraps && display_width(cell) > room) {
+			print_wrapped(file, colours, row->tones[column], cell, room, indent);
+			continue;
+		}
+		indent += widths[column] + 2;
 		if (last && room && display_width(cell) > room) {
 			size_t fits = display_fit(cell, room - 1);
 

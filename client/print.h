@@ -27,6 +27,8 @@ struct table *table_new(const char *const *titles, size_t columns);
 struct table *table_free(struct table *table);
 /* Copies the cells. tones may be NULL. */
 void table_add(struct table *table, const char *const *cells, const enum tone *tones);
+/* The last column is not cut, but goes on in further lines: it has what somebody is to do. */
+void table_wrap(struct table *table);
 /*
  * Columns that a terminal which is too narrow does without, the first of them first, as long as
  * the last column has less than 16 characters' room. At most 4.

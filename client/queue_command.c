@@ -19,6 +19,31 @@ static void print_counts(const char *verb, const json_t *reply)
 		printf("resumed: %lld running, %lld queued\n", running, queued);
 }
 
+/*
+ * A drain is silent for as long as what runs takes, so that its person is told what it waits for. The
+ * drain has been sent before: nothing starts any more. Whatever goes wrong here, its own reply tells.
+ */
+static void tell_what_runs(struct context *context)
+{
+	struct trials_message *reply;
+	struct trials_error error;
+	json_t *status;
+	json_int_t running;
+
+	if (context->json ||
+	    trials_call(context->connection, "status", NULL, REPLY_SECONDS, &reply, &error) < 0)
+		return;
+	status = need_memory(json_from_message(reply));
+	trials_message_free(reply);
+	running = json_whole(status, "running", 0);
+	json_decref(status);
+	if (running > 0)
+		fprintf(stderr,
+			"trialctl: nothing starts any more; waiting for %lld %s to end (who stops "
+			"waiting leaves the queue paused)\n",
+			(long long)running, running == 1 ? "Trial" : "Trials");
+}
+
 int queue_command(struct context *context, const struct arguments *arguments, const char *verb)
 {
 	json_t *request = need_memory(json_object());
@@ -33,6 +58,8 @@ int queue_command(struct context *context, const struct arguments *arguments, co
 	r = context_send(context, verb, request, &number);
 	if (r)
 		return r;
+	if (strcmp(verb, "drain") == 0)
+		tell_what_runs(context);
 	/* A drain takes as long as what runs; a daemon that goes leaves the queue paused. */
 	if (strcmp(verb, "drain") == 0)
 		r = context_receive_late(context, number,

@@ -232,6 +232,10 @@ static int read_value(const struct reader *reader, const struct option *option, 
 		break;
 	case READ_PERCENT:
 		r = quantity_percent(value, &whole);
+		if (r == 0 && whole && whole < CPU_PERCENT_PLAIN_LEAST && !strchr(value, '%'))
+			return usage_error(ret_error, NULL,
+					   "--%s: is %s%% meant, or %s00%%? 100%% is one processor",
+					   option->name, value, value);
 		break;
 	case READ_TIME:
 		r = quantity_time(value, &seconds);
@@ -497,6 +501,8 @@ static void note_origins(struct origins *origins, const json_t *launch, const st
 		origins_add(origins, "binds", "--bind");
 	} else if (strcmp(name, "toolchain") == 0) {
 		origins_add(origins, "toolchains", "--toolchain");
+	} else if (strcmp(name, "host") == 0) {
+		origins_add(origins, "hosts", "--host");
 	}
 	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
 		const struct reader *reader = &readers[i];
@@ -514,6 +520,33 @@ static void note_origins(struct origins *origins, const json_t *launch, const st
 				 reader->group ? "." : "", reader->key);
 		}
 		origins_add(origins, field, option);
+	}
+}
+
+/* What no option has set, and trialsd may miss: "model: ..." is about --model all the same. */
+static void note_usual_origins(struct origins *origins)
+{
+	static const struct {
+		const char *field, *option;
+	} others[] = {
+		{"hosts:", "--host:"},		 {"repository:", "--repository:"},
+		{"prompt:", "--prompt:"},	 {"binds:", "--bind:"},
+		{"toolchains:", "--toolchain:"}, {"environment:", "--env:"},
+		{"labels:", "--label:"},	 {"command:", "COMMAND:"},
+	};
+	char option[64], field[64];
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		origins_add_usual(origins, others[i].field, others[i].option);
+	for (size_t i = 0; i < sizeof(readers) / sizeof(readers[0]); i++) {
+		const struct reader *reader = &readers[i];
+
+		if (reader->reading == READ_PAIR)
+			continue;
+		snprintf(option, sizeof(option), "--%s:", reader->option);
+		snprintf(field, sizeof(field), "%s%s%s:", reader->group ? reader->group : "",
+			 reader->group ? "." : "", reader->key);
+		origins_add_usual(origins, field, option);
 	}
 }
 
@@ -550,6 +583,22 @@ static void set_operands(struct context *context, const struct arguments *argume
 		    harness ? "ARGUMENT" : "COMMAND");
 }
 
+/* The protocol's own checks; what comes back has its order. */
+static int check(struct context *context, struct spec *spec)
+{
+	struct trials_message *checked;
+	struct trials_error error;
+	int r;
+
+	r = arguments_from_json("launch", spec->launch, &checked, &error);
+	if (r < 0)
+		return context_fail(context, r, &error);
+	json_decref(spec->launch);
+	spec->launch = need_memory(json_from_message(checked));
+	trials_message_free(checked);
+	return 0;
+}
+
 static int fill(struct context *context, const struct arguments *arguments, struct spec *spec)
 {
 	json_t *launch = spec->launch;
@@ -570,9 +619,15 @@ static int fill(struct context *context, const struct arguments *arguments, stru
 			"stand behind --");
 	if (arguments->operand_count)
 		set_operands(context, arguments, launch);
-	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness"))
-		return context_refuse(context, EXIT_USED_WRONG, "trialctl help launch",
-				      "COMMAND is missing: what is the Trial to run?");
+	if (!arguments_given(arguments, "spec"))
+		note_usual_origins(&context->origins);
+	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness")) {
+		/* A key of --spec that is misspelled is what is wrong, not that there is no command. */
+		r = check(context, spec);
+		return r ? r
+			 : context_refuse(context, EXIT_USED_WRONG, "trialctl help launch",
+					  "COMMAND is missing: what is the Trial to run?");
+	}
 	/* A script's variable that is not set must not become a launch that repeats itself. */
 	key = json_text(launch, "key");
 	if (key && !*key)
@@ -604,22 +659,6 @@ static int open_prompt_file(struct context *context, struct spec *spec)
 		return r;
 	json_object_del(spec->launch, "prompt_file");
 	json_object_set_new(spec->launch, "prompt_descriptor", json_true());
-	return 0;
-}
-
-/* The protocol's own checks; what comes back has its order. */
-static int check(struct context *context, struct spec *spec)
-{
-	struct trials_message *checked;
-	struct trials_error error;
-	int r;
-
-	r = arguments_from_json("launch", spec->launch, &checked, &error);
-	if (r < 0)
-		return context_fail(context, r, &error);
-	json_decref(spec->launch);
-	spec->launch = need_memory(json_from_message(checked));
-	trials_message_free(checked);
 	return 0;
 }
 

@@ -311,8 +311,33 @@ static void print_list(const json_t *list, const char *name)
 	}
 }
 
+/* What of the host it was given: SOURCE, SOURCE:DESTINATION, and the mode. */
+static void print_binds(const json_t *binds)
+{
+	json_t *bind;
+	size_t i;
+
+	json_array_foreach(binds, i, bind)
+	{
+		char *source = json_display(json_object_get(bind, "source"));
+		char *destination = json_display(json_object_get(bind, "destination"));
+		const char *mode = json_text(bind, "mode");
+		char *text;
+
+		if (asprintf(&text, "%s%s%s (%s%s)", source, *destination ? ":" : "", destination,
+			     mode ? mode : "ro",
+			     json_flag(bind, "optional") ? ", optional" : "") < 0)
+			text = NULL;
+		print_field(stdout, "bind", need_memory(text));
+		free(text);
+		free(destination);
+		free(source);
+	}
+}
+
 static void print_command(const json_t *trial)
 {
+	char *variables = json_display_command(json_object_get(trial, "environment_names"));
 	char *command = json_display_command(json_object_get(trial, "command"));
 	char *labels = json_display_pairs(json_object_get(trial, "labels"));
 
@@ -323,6 +348,10 @@ static void print_command(const json_t *trial)
 	json_print_field(trial, "repository_mode", "mode");
 	json_print_field(trial, "commit", "commit");
 	json_print_field(trial, "cwd", "cwd");
+	json_print_field(trial, "build", "build");
+	json_print_field(trial, "skills", "skills");
+	print_binds(json_object_get(trial, "binds"));
+	print_field(stdout, "variables", variables);
 	json_print_field(trial, "network", "network");
 	print_list(json_object_get(trial, "hosts"), "host");
 	json_print_field(trial, "backend", "backend");
@@ -331,6 +360,7 @@ static void print_command(const json_t *trial)
 	json_print_field(trial, "key", "key");
 	if (json_whole(trial, "priority", 0))
 		json_print_field(trial, "priority", "priority");
+	free(variables);
 	free(command);
 	free(labels);
 }
@@ -392,13 +422,15 @@ static void print_kept(const json_t *list)
 		char text[1024], size[32] = "", left[48] = "";
 
 		if (json_object_get(kept, "files"))
-			snprintf(size, sizeof(size), ", %lld files",
-				 (long long)json_whole(kept, "files", 0));
+			snprintf(size, sizeof(size), ", %lld %s",
+				 (long long)json_whole(kept, "files", 0),
+				 json_whole(kept, "files", 0) == 1 ? "file" : "files");
 		if (left_out > 0)
 			snprintf(left, sizeof(left), ", %lld left out", (long long)left_out);
-		snprintf(text, sizeof(text), "%s: %s%s%s%s%s", what, state, size, left,
-			 json_object_get(kept, "reason") ? ": " : "",
-			 json_object_get(kept, "reason") ? reason : "");
+		/* "home: nothing: there is none" would say it twice. */
+		snprintf(text, sizeof(text), "%s: %s%s%s%s%s", what,
+			 strcmp(state, "none") == 0 ? "nothing" : state, size, left,
+			 *reason ? ": " : "", reason);
 		print_field(stdout, "kept", text);
 		json_array_foreach(json_object_get(kept, "examples"), at, example)
 		{

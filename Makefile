@@ -434,7 +434,8 @@ uninstall: ## remove what install put there; says what data stays behind
 	@$(tell_linker) >/dev/null
 	@$(tell_journal)
 	@echo 'Removed from $(DESTDIR)$(PREFIX). What stays behind, for each user who ran it:'
-	@echo '  ~/.local/state/trialsd     the ledger and the output of every Trial'
+	@echo '  ~/.local/state/trialsd     the ledger, the output of every Trial, copies of logins'
+	@echo '  ~/.thirdshift              keys, and the logins that Trials have'
 	@echo '  ~/.config/trialsd          trialsd.conf, harness.d'
 	@echo '  $$XDG_RUNTIME_DIR/trialsd   the socket; gone at the end of the session'
 	@echo 'A daemon that runs goes on: trialctl is gone, so end it with'

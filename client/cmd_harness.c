@@ -73,6 +73,7 @@ static int list(struct context *context)
 		json_array_foreach(harnesses, i, harness) context_print(context, harness);
 	} else {
 		table = table_new(titles, 5);
+		table_wrap(table); /* a fault names file, line and key */
 		json_array_foreach(harnesses, i, harness) add_row(table, harness);
 		table_print(table, stdout, context->colours, terminal_width(stdout));
 		table_free(table);

@@ -527,7 +527,7 @@ static int reply_list_sizes(msgpack_sbuffer *buffer)
 
 static int reply_shutdown(msgpack_sbuffer *buffer)
 {
-	struct shutdown_reply shutdown = {.has = {true}, .canceled = 2};
+	struct shutdown_reply shutdown = {.has = {.canceled = true}, .canceled = 2};
 
 	return frame_write_reply(buffer, 12, &shutdown_reply_type, &shutdown);
 }

@@ -130,18 +130,17 @@ static void changed_of(const json_t *login, char *buffer, size_t size)
 		snprintf(buffer + used, size - used, ", Trial %lld", (long long)by);
 }
 
-/* Where it is; where it is not, the command that makes one: the short one, which runs the long one. */
+/* Where it is; where it is not, the command that makes one. */
 static char *where_of(const json_t *login)
 {
 	char *path = json_display(json_object_get(login, "path"));
 	char *credential = json_display(json_object_get(login, "credential"));
 	char *harness = json_display(json_object_get(login, "harness"));
-	bool signs_in = json_array_size(json_object_get(login, "sign_in")) > 0;
-	char *text = NULL;
+	char *command = login_sign_in(login), *text = NULL;
 	bool missing = is(login, "state", "absent") || is(login, "state", "damaged");
 	int r;
 
-	if (missing && signs_in)
+	if (missing && *command)
 		r = asprintf(&text, "sign in: trialctl login %s", harness);
 	else if (*credential)
 		r = asprintf(&text, "%s%s in %s", missing ? "put a key as " : "", credential, path);
@@ -150,6 +149,7 @@ static char *where_of(const json_t *login)
 	free(path);
 	free(credential);
 	free(harness);
+	free(command);
 	return need_memory(r < 0 ? NULL : text);
 }
 

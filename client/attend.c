@@ -133,6 +133,7 @@ static int launched(struct attendance *attendance, const json_t *trial)
 			isatty(STDERR_FILENO) ? "; Ctrl-C cancels it" : "");
 		trial_tell_hold(trial);
 	}
+	trial_tell_warnings(context, trial);
 	r = context_send(context, "wait", id_arguments((uint64_t)attendance->id),
 			 &attendance->wait_number);
 	for (int i = 0; !r && attendance->follow && i < STREAMS; i++)

@@ -129,9 +129,26 @@ static json_t *only_network(const json_t *trial)
 	return part;
 }
 
-static int tell_record(struct context *context, const json_t *trial)
+/* Of one of which there is no connection to tell. */
+static const char *why_none(const json_t *trial)
 {
 	const char *network = json_text(trial, "network");
+
+	if (!json_object_get(trial, "started_at"))
+		return "It never ran, and made no connection.";
+	if (network && strcmp(network, "none") == 0)
+		return "Its network was none: it could make no connection.";
+	if (network && strcmp(network, "host") == 0)
+		return "Its network was the host's: nobody saw its connections.";
+	if (json_array_size(json_object_get(trial, "connections")) ||
+	    json_flag(trial, "no_network_used"))
+		return NULL;
+	return "It made no connection.\n" NET_PROXY_HEEDED;
+}
+
+static int tell_record(struct context *context, const json_t *trial)
+{
+	const char *none = why_none(trial);
 
 	if (context->json) {
 		json_t *part = only_network(trial);
@@ -140,11 +157,8 @@ static int tell_record(struct context *context, const json_t *trial)
 		json_decref(part);
 		return 0;
 	}
-	if (network && strcmp(network, "allowlist") != 0)
-		fprintf(stderr, "Its network was %s: nobody saw its connections.\n", network);
-	else if (!json_array_size(json_object_get(trial, "connections")) &&
-		 !json_flag(trial, "no_network_used"))
-		fputs("It made no connection.\n", stderr);
+	if (none)
+		fprintf(stderr, "%s\n", none);
 	net_print(context, trial);
 	return 0;
 }

@@ -256,7 +256,8 @@ static int check_sessions(const struct plan_host *host, const struct harness *ha
 }
 
 int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
-		       const struct session_prompt *prompt, struct fault *ret_fault)
+		       const struct session_prompt *prompt, struct text_list *ret_warnings,
+		       struct fault *ret_fault)
 {
 	/* Of one that is not at hand any size and content may be right. */
 	struct session_prompt some = {.there = launch->has.prompt || launch->has.prompt_file ||
@@ -281,6 +282,8 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 	if (r == 0)
 		r = check_sessions(host, session.harness, session.login, launch,
 				   prompt ? prompt : &some, ret_fault);
+	if (r == 0 && ret_warnings && session.found.warning)
+		r = text_list_add(ret_warnings, session.found.warning);
 	session_plan_done(&session);
 	return r;
 }

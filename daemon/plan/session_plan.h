@@ -77,7 +77,8 @@ int session_plan_program(const struct plan_host *host, const struct harness *har
 
 /*
  * What can be refused before a launch is accepted: all that does not depend on whether the program
- * and a login are there. prompt NULL: it is not at hand yet.
+ * and a login are there. prompt NULL: it is not at hand yet. ret_warnings (optional) is added to.
  */
 int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
-		       const struct session_prompt *prompt, struct fault *ret_fault);
+		       const struct session_prompt *prompt, struct text_list *ret_warnings,
+		       struct fault *ret_fault);

@@ -74,8 +74,12 @@ static int check_result(struct context *context, const char *name, const json_t 
 
 /* --- The command ---------------------------------------------------------------------------------- */
 
-/* Where trialsd found the Harness's own program, for who has it in no folder of PATH. */
-static json_t *program_of_daemon(struct context *context, const char *name, const char *program)
+/*
+ * Where trialsd found the Harness's own program, for who has it in no folder of PATH. NULL: nowhere;
+ * *ret_install: the command that installs it, if it is known.
+ */
+static json_t *program_of_daemon(struct context *context, const char *name, const char *program,
+				 char **ret_install)
 {
 	json_t *request = json_pack("{s:o}", "name", text_value(name)), *reply, *words = NULL;
 	const json_t *harness;
@@ -84,6 +88,8 @@ static json_t *program_of_daemon(struct context *context, const char *name, cons
 	if (context_call(context, "harness", need_memory(request), &reply))
 		return NULL;
 	harness = json_array_get(json_object_get(reply, "harnesses"), 0);
+	if (json_text(harness, "missing") && json_text(harness, "hint"))
+		*ret_install = need_memory(strdup(json_text(harness, "hint")));
 	path = json_text(harness, "executable");
 	interpreter = json_text(harness, "interpreter");
 	base = path ? strrchr(path, '/') : NULL;
@@ -105,11 +111,12 @@ static int run_command(struct context *context, const char *name, const json_t *
 {
 	const json_t *words = json_object_get(login, "sign_in");
 	const char *program = login_program(words);
+	char *install = NULL;
 	json_t *found;
 	int status, r = login_run(words, NULL, &status);
 
 	if (r == -ENOENT && program && !strchr(program, '/')) {
-		found = program_of_daemon(context, name, program);
+		found = program_of_daemon(context, name, program, &install);
 		if (found)
 			r = login_run(words, found, &status);
 		json_decref(found);
@@ -118,9 +125,12 @@ static int run_command(struct context *context, const char *name, const json_t *
 		char hint[128];
 
 		snprintf(hint, sizeof(hint), "trialctl harness show %s", name);
-		return context_refuse(context, EXIT_NO_INPUT, hint, "%s cannot be run: %s",
-				      program ? program : name, strerror(-r));
+		r = context_refuse(context, EXIT_NO_INPUT, install ? install : hint,
+				   "%s cannot be run: %s", program ? program : name, strerror(-r));
+		free(install);
+		return r;
 	}
+	free(install);
 	*ret_code = exit_code_of(status);
 	return 0;
 }

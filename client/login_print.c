@@ -135,18 +135,20 @@ static char *where_of(const json_t *login)
 {
 	char *path = json_display(json_object_get(login, "path"));
 	char *credential = json_display(json_object_get(login, "credential"));
+	char *harness = json_display(json_object_get(login, "harness"));
 	char *command = login_sign_in(login), *text = NULL;
 	bool missing = is(login, "state", "absent") || is(login, "state", "damaged");
 	int r;
 
 	if (missing && *command)
-		r = asprintf(&text, "sign in: %s", command);
+		r = asprintf(&text, "sign in: trialctl login %s", harness);
 	else if (*credential)
 		r = asprintf(&text, "%s%s in %s", missing ? "put a key as " : "", credential, path);
 	else
 		r = asprintf(&text, "%s", path);
 	free(path);
 	free(credential);
+	free(harness);
 	free(command);
 	return need_memory(r < 0 ? NULL : text);
 }

@@ -137,7 +137,7 @@ static int find_way(struct login_way *way, Queue *queue, const struct harness *h
 	for (size_t i = 0; i < login->sign_in.count; i++)
 		if (text_list_add(&way->sign_in, login->sign_in.items[i]) < 0)
 			return -ENOMEM;
-	r = session_login_look(&found, queue->host, login, ret_there, &fault);
+	r = session_login_look(&found, queue->host, harness, login, ret_there, &fault);
 	if (r < 0)
 		return r;
 	found.login = login;

@@ -7,6 +7,7 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
+#include "hold_tell.h"
 #include "json.h"
 #include "net_print.h"
 #include "stream.h"
@@ -95,7 +96,8 @@ static int take_message(struct lines *lines, const struct trials_message *messag
 static int tell_stream(struct context *context, uint64_t id, bool follow)
 {
 	struct lines *lines = need_memory(calloc(1, sizeof(*lines)));
-	double seconds = REPLY_SECONDS;
+	struct hold_look look = {.id = id, .over = context->json};
+	bool begun = false;
 	uint64_t number;
 	int r = context_send(context, "logs", stream_arguments(id, "network", follow), &number);
 
@@ -104,16 +106,18 @@ static int tell_stream(struct context *context, uint64_t id, bool follow)
 		struct trials_message *message;
 		struct trials_error error;
 
-		r = trials_next(context->connection, seconds, &message, &error);
+		r = follow && begun
+			    ? hold_look_next(&look, context, &message, &error)
+			    : trials_next(context->connection, REPLY_SECONDS, &message, &error);
 		if (r < 0) {
 			r = -context_fail(context, r, &error);
 			break;
 		}
-		if (follow)
-			seconds = -1;
+		begun = true;
 		r = take_message(lines, message);
 		trials_message_free(message);
 	}
+	hold_teller_done(&look.teller);
 	free(lines);
 	return r > 0 ? 0 : -r;
 }

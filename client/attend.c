@@ -12,6 +12,7 @@
 
 #include "attend.h"
 #include "exit_code.h"
+#include "hold_tell.h"
 #include "json.h"
 #include "print.h"
 #include "stream.h"
@@ -41,6 +42,9 @@ struct attendance {
 	uint64_t launch_number;
 	uint64_t wait_number;
 	uint64_t cancel_number;
+	uint64_t show_number; /* 0: no look at what holds it is under way */
+	bool waits;	      /* for its start, as far as is known */
+	struct hold_teller teller;
 	uint64_t stream_numbers[STREAMS];
 	struct stream_writer writers[STREAMS];
 	int last_stream; /* that something came on */
@@ -107,6 +111,19 @@ static int output_failed(const struct attendance *attendance, const char *stream
 			      strerror(errno), (long long)attendance->id);
 }
 
+static void look_at_hold(struct attendance *attendance, const json_t *trial)
+{
+	attendance->waits = !attendance->context->json && hold_tell(&attendance->teller, trial);
+}
+
+static int ask_hold(struct attendance *attendance)
+{
+	if (!attendance->waits || attendance->show_number || !attendance->id)
+		return 0;
+	return context_send(attendance->context, "show", id_arguments((uint64_t)attendance->id),
+			    &attendance->show_number);
+}
+
 /* The Trial has a number: from here on it is waited for. */
 static int launched(struct attendance *attendance, const json_t *trial)
 {
@@ -131,8 +148,9 @@ static int launched(struct attendance *attendance, const json_t *trial)
 	if (!context->json && (attendance->follow || isatty(STDERR_FILENO))) {
 		fprintf(stderr, "Trial %lld was accepted%s\n", (long long)attendance->id,
 			isatty(STDERR_FILENO) ? "; Ctrl-C cancels it" : "");
-		trial_tell_hold(trial);
 	}
+	look_at_hold(attendance, trial);
+	trial_tell_warnings(context, trial);
 	r = context_send(context, "wait", id_arguments((uint64_t)attendance->id),
 			 &attendance->wait_number);
 	for (int i = 0; !r && attendance->follow && i < STREAMS; i++)
@@ -159,7 +177,7 @@ static int take_error(struct attendance *attendance, uint64_t number,
 	int stream = stream_of(attendance, number);
 
 	/* A cancel that came too late, for one: the end says what there is to say. */
-	if (number == attendance->cancel_number)
+	if (number == attendance->cancel_number || number == attendance->show_number)
 		return 0;
 	begin_line(attendance);
 	if (stream < 0)
@@ -198,10 +216,14 @@ static int take_message(struct attendance *attendance, const struct trials_messa
 	if (trials_message_event(message))
 		return take_event(attendance, message);
 	reply = need_memory(json_from_message(message));
-	if (number == attendance->launch_number)
+	if (number == attendance->launch_number) {
 		r = launched(attendance, reply);
-	else if (number == attendance->wait_number && !attendance->trial)
+	} else if (number == attendance->show_number) {
+		attendance->show_number = 0;
+		look_at_hold(attendance, reply);
+	} else if (number == attendance->wait_number && !attendance->trial) {
 		attendance->trial = json_incref(reply);
+	}
 	json_decref(reply);
 	return r;
 }
@@ -276,15 +298,17 @@ static int attend_until_end(struct attendance *attendance)
 	int r = take_messages(attendance);
 
 	while (!r && !has_ended(attendance)) {
+		int ready;
 		struct pollfd pollfds[] = {
 			{.fd = trials_fd(attendance->context->connection), .events = POLLIN},
 			{.fd = attendance->signal_fd, .events = POLLIN},
 		};
 
-		if (poll(pollfds, 2, -1) < 0 && errno != EINTR)
+		ready = poll(pollfds, 2, attendance->waits ? HOLD_LOOK_SECONDS * 1000 : -1);
+		if (ready < 0 && errno != EINTR)
 			return context_refuse(attendance->context, EXIT_SYSTEM, NULL,
 					      "cannot wait: %s", strerror(errno));
-		r = take_signals(attendance);
+		r = ready == 0 ? ask_hold(attendance) : take_signals(attendance);
 		if (!r)
 			r = take_messages(attendance);
 	}
@@ -315,6 +339,7 @@ int attend(struct context *context, const struct spec *spec, bool follow)
 		trial_report(context, attendance.trial);
 		r = exit_code_of_trial(attendance.trial);
 	}
+	hold_teller_done(&attendance.teller);
 	close(attendance.signal_fd);
 	json_decref(attendance.trial);
 	return r;

@@ -37,6 +37,7 @@ static int launch_only(struct context *context, const struct spec *spec)
 				      "accepted and goes on",
 				      strerror(errno), id);
 	}
+	trial_tell_warnings(context, trial);
 	if (!context->json && isatty(STDERR_FILENO)) {
 		fprintf(stderr, "Trial %lld was accepted; trialctl wait %lld waits for its end\n",
 			id, id);

@@ -22,6 +22,8 @@
 static const struct option options[] = {
 	{"kind", 0, "KIND", "file folder home env ", COMPLETE_NOTHING, false,
 	 "which of its ways (default: what a launch uses, else the preferred one)"},
+	{"previous", 0, NULL, NULL, COMPLETE_NOTHING, false,
+	 "of restore: go back from a good login, too, to the one before it"},
 	{0},
 };
 
@@ -74,8 +76,12 @@ static int check_result(struct context *context, const char *name, const json_t 
 
 /* --- The command ---------------------------------------------------------------------------------- */
 
-/* Where trialsd found the Harness's own program, for who has it in no folder of PATH. */
-static json_t *program_of_daemon(struct context *context, const char *name, const char *program)
+/*
+ * Where trialsd found the Harness's own program, for who has it in no folder of PATH. NULL: nowhere;
+ * *ret_install: the command that installs it, if it is known.
+ */
+static json_t *program_of_daemon(struct context *context, const char *name, const char *program,
+				 char **ret_install)
 {
 	json_t *request = json_pack("{s:o}", "name", text_value(name)), *reply, *words = NULL;
 	const json_t *harness;
@@ -84,6 +90,8 @@ static json_t *program_of_daemon(struct context *context, const char *name, cons
 	if (context_call(context, "harness", need_memory(request), &reply))
 		return NULL;
 	harness = json_array_get(json_object_get(reply, "harnesses"), 0);
+	if (json_text(harness, "missing") && json_text(harness, "hint"))
+		*ret_install = need_memory(strdup(json_text(harness, "hint")));
 	path = json_text(harness, "executable");
 	interpreter = json_text(harness, "interpreter");
 	base = path ? strrchr(path, '/') : NULL;
@@ -105,11 +113,12 @@ static int run_command(struct context *context, const char *name, const json_t *
 {
 	const json_t *words = json_object_get(login, "sign_in");
 	const char *program = login_program(words);
+	char *install = NULL;
 	json_t *found;
 	int status, r = login_run(words, NULL, &status);
 
 	if (r == -ENOENT && program && !strchr(program, '/')) {
-		found = program_of_daemon(context, name, program);
+		found = program_of_daemon(context, name, program, &install);
 		if (found)
 			r = login_run(words, found, &status);
 		json_decref(found);
@@ -118,9 +127,12 @@ static int run_command(struct context *context, const char *name, const json_t *
 		char hint[128];
 
 		snprintf(hint, sizeof(hint), "trialctl harness show %s", name);
-		return context_refuse(context, EXIT_NO_INPUT, hint, "%s cannot be run: %s",
-				      program ? program : name, strerror(-r));
+		r = context_refuse(context, EXIT_NO_INPUT, install ? install : hint,
+				   "%s cannot be run: %s", program ? program : name, strerror(-r));
+		free(install);
+		return r;
 	}
+	free(install);
 	*ret_code = exit_code_of(status);
 	return 0;
 }
@@ -223,20 +235,26 @@ static int sign_in(struct context *context, const char *name, const char *kind)
 	return r;
 }
 
-static int restore(struct context *context, const char *name)
+static int restore(struct context *context, const char *name, bool previous)
 {
+	json_t *request = need_memory(json_pack("{s:o}", "name", text_value(name)));
 	json_t *logins, *reply, *login;
 	size_t i;
-	int r = logins_ask(context, "login_restore", name, &logins, &reply);
+	int r;
 
+	/* Older ones do not know it. */
+	if (previous)
+		json_object_set_new(request, "previous", json_true());
+	r = context_call(context, "login_restore", request, &reply);
 	if (r)
 		return r;
+	logins = json_object_get(reply, "logins");
 	json_array_foreach(logins, i, login)
 	{
 		if (context->json)
 			context_print(context, login);
 		else if (!is(login, "kind", "env") && !is(login, "kind", "none"))
-			login_print_state(login);
+			login_print_restored(login);
 	}
 	json_decref(reply);
 	return 0;
@@ -244,14 +262,19 @@ static int restore(struct context *context, const char *name)
 
 static int run(struct context *context, const struct arguments *arguments)
 {
+	bool previous = arguments_given(arguments, "previous");
 	const char *word = arguments->operands[0];
+	bool restoring = strcmp(word, "restore") == 0;
 
-	if (arguments->operand_count == 1)
+	if (restoring && arguments->operand_count == 1)
+		return context_refuse(context, EXIT_USED_WRONG, "trialctl login restore NAME",
+				      "login restore: NAME, the Harness, is missing");
+	if (restoring && arguments->operand_count == 2 && !arguments_given(arguments, "kind"))
+		return restore(context, arguments->operands[1], previous);
+	if (arguments->operand_count == 1 && !previous)
 		return sign_in(context, word, arguments_value(arguments, "kind"));
-	if (strcmp(word, "restore") == 0)
-		return restore(context, arguments->operands[1]);
 	return context_refuse(context, EXIT_USED_WRONG, "trialctl help login",
-			      "login takes NAME or restore NAME");
+			      "login takes NAME, with --kind, or restore NAME, with --previous");
 }
 
 const struct command command_login = {

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
+#include "hold_tell.h"
 #include "json.h"
 #include "stream.h"
 
@@ -19,14 +20,14 @@ static const struct option options[] = {
 };
 
 static int make_request(struct context *context, const struct arguments *arguments,
-			const char *stream, json_t **ret_request)
+			const char *stream, uint64_t *ret_id, json_t **ret_request)
 {
 	const char *tail = arguments_value(arguments, "tail");
 	struct trials_error error;
-	uint64_t id, lines = 0;
+	uint64_t lines = 0;
 	int r;
 
-	r = parse_trial_id(arguments->operands[0], &id, &error);
+	r = parse_trial_id(arguments->operands[0], ret_id, &error);
 	if (r < 0)
 		return context_fail(context, r, &error);
 	if (tail && parse_unsigned(tail, INT64_MAX, &lines) < 0)
@@ -36,7 +37,7 @@ static int make_request(struct context *context, const struct arguments *argumen
 		return context_refuse(context, EXIT_USED_WRONG, "leave --raw away, or redirect",
 				      "--raw is refused on a terminal: the Trial's output could "
 				      "control it");
-	*ret_request = stream_arguments(id, stream, arguments_given(arguments, "follow"));
+	*ret_request = stream_arguments(*ret_id, stream, arguments_given(arguments, "follow"));
 	if (tail)
 		json_object_set_new(*ret_request, "tail", json_integer((json_int_t)lines));
 	return 0;
@@ -64,13 +65,14 @@ static int take_message(struct context *context, struct stream_writer *writer,
 static int run(struct context *context, const struct arguments *arguments)
 {
 	const char *stream = arguments_given(arguments, "stderr") ? "stderr" : "stdout";
+	bool follow = arguments_given(arguments, "follow"), begun = false;
+	struct hold_look look = {.over = context->json};
 	struct stream_writer writer;
-	double seconds = REPLY_SECONDS;
 	json_t *request = NULL;
 	uint64_t number;
 	int r;
 
-	r = make_request(context, arguments, stream, &request);
+	r = make_request(context, arguments, stream, &look.id, &request);
 	if (!r)
 		r = context_send(context, "logs", request, &number);
 	if (r)
@@ -80,15 +82,19 @@ static int run(struct context *context, const struct arguments *arguments)
 		struct trials_message *message;
 		struct trials_error error;
 
-		r = trials_next(context->connection, seconds, &message, &error);
-		if (r < 0)
-			return context_fail(context, r, &error);
 		/* From the reply on, what is followed may be silent for as long as it likes. */
-		if (arguments_given(arguments, "follow"))
-			seconds = -1;
+		r = follow && begun
+			    ? hold_look_next(&look, context, &message, &error)
+			    : trials_next(context->connection, REPLY_SECONDS, &message, &error);
+		if (r < 0) {
+			hold_teller_done(&look.teller);
+			return context_fail(context, r, &error);
+		}
+		begun = true;
 		r = take_message(context, &writer, message);
 		trials_message_free(message);
 	} while (!r);
+	hold_teller_done(&look.teller);
 	return r > 0 ? 0 : -r;
 }
 

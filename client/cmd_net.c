@@ -7,6 +7,7 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
+#include "hold_tell.h"
 #include "json.h"
 #include "net_print.h"
 #include "stream.h"
@@ -95,7 +96,8 @@ static int take_message(struct lines *lines, const struct trials_message *messag
 static int tell_stream(struct context *context, uint64_t id, bool follow)
 {
 	struct lines *lines = need_memory(calloc(1, sizeof(*lines)));
-	double seconds = REPLY_SECONDS;
+	struct hold_look look = {.id = id, .over = context->json};
+	bool begun = false;
 	uint64_t number;
 	int r = context_send(context, "logs", stream_arguments(id, "network", follow), &number);
 
@@ -104,16 +106,18 @@ static int tell_stream(struct context *context, uint64_t id, bool follow)
 		struct trials_message *message;
 		struct trials_error error;
 
-		r = trials_next(context->connection, seconds, &message, &error);
+		r = follow && begun
+			    ? hold_look_next(&look, context, &message, &error)
+			    : trials_next(context->connection, REPLY_SECONDS, &message, &error);
 		if (r < 0) {
 			r = -context_fail(context, r, &error);
 			break;
 		}
-		if (follow)
-			seconds = -1;
+		begun = true;
 		r = take_message(lines, message);
 		trials_message_free(message);
 	}
+	hold_teller_done(&look.teller);
 	free(lines);
 	return r > 0 ? 0 : -r;
 }
@@ -129,9 +133,26 @@ static json_t *only_network(const json_t *trial)
 	return part;
 }
 
-static int tell_record(struct context *context, const json_t *trial)
+/* Of one of which there is no connection to tell. */
+static const char *why_none(const json_t *trial)
 {
 	const char *network = json_text(trial, "network");
+
+	if (!json_object_get(trial, "started_at"))
+		return "It never ran, and made no connection.";
+	if (network && strcmp(network, "none") == 0)
+		return "Its network was none: it could make no connection.";
+	if (network && strcmp(network, "host") == 0)
+		return "Its network was the host's: nobody saw its connections.";
+	if (json_array_size(json_object_get(trial, "connections")) ||
+	    json_flag(trial, "no_network_used"))
+		return NULL;
+	return "It made no connection.\n" NET_PROXY_HEEDED;
+}
+
+static int tell_record(struct context *context, const json_t *trial)
+{
+	const char *none = why_none(trial);
 
 	if (context->json) {
 		json_t *part = only_network(trial);
@@ -140,11 +161,8 @@ static int tell_record(struct context *context, const json_t *trial)
 		json_decref(part);
 		return 0;
 	}
-	if (network && strcmp(network, "allowlist") != 0)
-		fprintf(stderr, "Its network was %s: nobody saw its connections.\n", network);
-	else if (!json_array_size(json_object_get(trial, "connections")) &&
-		 !json_flag(trial, "no_network_used"))
-		fputs("It made no connection.\n", stderr);
+	if (none)
+		fprintf(stderr, "%s\n", none);
 	net_print(context, trial);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
+#include "hold_tell.h"
 #include "json.h"
 #include "trial_print.h"
 
@@ -20,7 +21,15 @@ struct waiting {
 	uint64_t id;
 	uint64_t number; /* of the request; 0: not sent yet */
 	bool answered;
+	bool started; /* nothing can hold it any more */
 	int exit_code;
+};
+
+/* What holds them is asked for one at a time, beside the waits that are under way. */
+struct look {
+	struct hold_teller teller;
+	uint64_t number; /* of the request; 0: none is under way */
+	size_t next;	 /* whom to ask about */
 };
 
 static void take_answer(struct context *context, struct waiting *waiting,
@@ -59,7 +68,44 @@ static int gone(const struct context *context, int number, const struct trials_e
 			      "trialsd went away; its Trials go on");
 }
 
-static int wait_for_all(struct context *context, struct waiting *waiting, size_t count)
+static int look_on(struct context *context, struct look *look, const struct waiting *waiting,
+		   size_t sent)
+{
+	look->number = 0;
+	for (; look->next < sent; look->next++)
+		if (!waiting[look->next].answered && !waiting[look->next].started)
+			return context_send(context, "show", id_arguments(waiting[look->next].id),
+					    &look->number);
+	return 0;
+}
+
+/* Nothing came for a while. */
+static int look_again(struct context *context, struct look *look, const struct waiting *waiting,
+		      size_t sent)
+{
+	if (look->number)
+		return 0;
+	look->next = 0;
+	return look_on(context, look, waiting, sent);
+}
+
+static int take_look(struct context *context, struct look *look, struct waiting *waiting,
+		     size_t sent, const struct trials_message *message)
+{
+	struct waiting *of = &waiting[look->next++];
+	struct trials_error error;
+	json_t *trial;
+
+	if (trials_message_error(message, &error) >= 0) {
+		trial = need_memory(json_from_message(message));
+		of->started = !hold_tell(&look->teller, trial);
+		json_decref(trial);
+	}
+	return look_on(context, look, waiting, sent);
+}
+
+static int wait_for_all(struct context *context, struct waiting *waiting, size_t count,
+			struct look *look)
 {
 	size_t sent = 0, answered = 0;
 
@@ -74,9 +120,23 @@ static int wait_for_all(struct context *context, struct waiting *waiting, size_t
 			if (r)
 				return r;
 		}
-		r = trials_next(context->connection, -1, &message, &error);
+		r = trials_next(context->connection, context->json ? -1 : HOLD_LOOK_SECONDS,
+				&message, &error);
+		if (r == -ETIMEDOUT) {
+			r = look_again(context, look, waiting, sent);
+			if (r)
+				return r;
+			continue;
+		}
 		if (r < 0)
 			return gone(context, r, &error);
+		if (look->number && trials_message_number(message) == look->number) {
+			r = take_look(context, look, waiting, sent, message);
+			trials_message_free(message);
+			if (r)
+				return r;
+			continue;
+		}
 		for (size_t i = 0; i < sent; i++) {
 			if (waiting[i].answered ||
 			    waiting[i].number != trials_message_number(message))
@@ -93,6 +153,7 @@ static int run(struct context *context, const struct arguments *arguments)
 {
 	size_t count = arguments->operand_count;
 	struct waiting *waiting = need_memory(calloc(count, sizeof(*waiting)));
+	struct look look = {0};
 	struct trials_error error;
 	int r = 0;
 
@@ -104,7 +165,8 @@ static int run(struct context *context, const struct arguments *arguments)
 	if (!r)
 		r = context_connect(context);
 	if (!r)
-		r = wait_for_all(context, waiting, count);
+		r = wait_for_all(context, waiting, count, &look);
+	hold_teller_done(&look.teller);
 	for (size_t i = 0; !r && i < count; i++)
 		r = waiting[i].exit_code;
 	free(waiting);

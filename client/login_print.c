@@ -227,7 +227,8 @@ static void print_reason(const char *harness, const json_t *login)
 	if (*hint)
 		printf("  to mend it: %s\n", hint);
 	if (json_flag(login, "restorable"))
-		printf("  to go back to the last good one: trialctl login restore %s\n", harness);
+		printf("  to go back to the last good one: trialctl login restore %s%s\n",
+		       is(login, "state", "good") ? "--previous " : "", harness);
 	free(reason);
 	free(hint);
 }
@@ -307,6 +308,17 @@ void login_print_state(const json_t *login)
 	free(harness);
 	free(path);
 	free(reason);
+}
+
+void login_print_restored(const json_t *login)
+{
+	char *harness = json_display(json_object_get(login, "harness")), from[64];
+
+	time_of(login, "restored_from", from, sizeof(from));
+	if (*from)
+		printf("%s: put back: the login that was kept at %s\n", harness, from);
+	login_print_state(login);
+	free(harness);
 }
 
 void login_print_key(const json_t *login)

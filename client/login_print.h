@@ -26,5 +26,7 @@ void login_print(const json_t *login);
 char *login_sign_in(const json_t *login);
 /* "in PATH it says: good until TIME" in one line, of a login that was just changed. */
 void login_print_state(const json_t *login);
+/* The same behind what was put back. */
+void login_print_restored(const json_t *login);
 /* Into which file and key what was printed goes. */
 void login_print_key(const json_t *login);

@@ -97,24 +97,55 @@ static void add_row(struct table *table, const json_t *connection)
 	free(addresses);
 }
 
-/* Only what --host can allow; whatever else was refused, more hosts would not help. */
+/* Only what would help: of whatever else was refused there is nothing to say. */
+static const struct remedy {
+	const char *verdict;
+	const char *title;
+	bool host;     /* --host */
+	bool internal; /* Internal= */
+} remedies[] = {
+	{"not_allowed", "what was not allowed, and what would allow it:", true, false},
+	{"plain_http",
+	 "HTTP without TLS is refused, https is not. A server of your own machine or network may speak\n"
+	 "it, by its launch and by [Network] of trialsd.conf:",
+	 true, true},
+	{"address_refused",
+	 "what leads to no public address is refused. A server of your own machine or network may be\n"
+	 "reached, by [Network] of trialsd.conf:",
+	 false, true},
+};
+
+static void print_remedy(const struct remedy *remedy, const json_t *connection)
+{
+	char *place = place_text(connection, false), *host = place_text(connection, true);
+
+	printf("%s%s%s%s%s\n", remedy->host ? "  --host " : "  ",
+	       !remedy->host	  ? ""
+	       : remedy->internal ? place
+				  : host,
+	       remedy->host && remedy->internal ? "  " : "", remedy->internal ? "Internal=" : "",
+	       remedy->internal ? place : "");
+	free(place);
+	free(host);
+}
+
 static void print_remedies(const json_t *connections)
 {
 	json_t *connection;
-	bool any = false;
-	size_t i;
+	size_t at;
 
-	json_array_foreach(connections, i, connection)
-	{
-		char *place;
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
+		bool any = false;
 
-		if (!has_verdict(connection, "not_allowed"))
-			continue;
-		place = place_text(connection, true);
-		printf("%s  --host %s\n",
-		       any ? "" : "\nwhat was not allowed, and what would allow it:\n", place);
-		free(place);
-		any = true;
+		json_array_foreach(connections, at, connection)
+		{
+			if (!has_verdict(connection, remedies[i].verdict))
+				continue;
+			if (!any)
+				printf("\n%s\n", remedies[i].title);
+			print_remedy(&remedies[i], connection);
+			any = true;
+		}
 	}
 }
 
@@ -129,7 +160,7 @@ void net_print(const struct context *context, const json_t *trial)
 	size_t i;
 
 	if (json_flag(trial, "no_network_used"))
-		puts("\nNo connection was made at all, though its Harness needs some.");
+		puts("\nNo connection was made at all, though its Harness needs some.\n" NET_PROXY_HEEDED);
 	if (json_array_size(connections)) {
 		table = table_new(titles, 6);
 		json_array_foreach(connections, i, connection) add_row(table, connection);

@@ -5,6 +5,11 @@
 
 #include "context.h"
 
+/* Of a Trial that made no connection. */
+#define NET_PROXY_HEEDED                                                                             \
+	"A program that does not heed HTTPS_PROXY can make none: README, \"Which programs find the " \
+	"way out\"."
+
 /* What a Trial connected to, for people. */
 
 /* A table of a Trial's connections, and what would allow those that were refused. */

@@ -91,6 +91,17 @@ char *trial_line(const json_t *trial)
 	return need_memory(line);
 }
 
+void trial_tell_warnings(struct context *context, const json_t *trial)
+{
+	json_t *note;
+	size_t i;
+
+	if (context->json)
+		return;
+	json_array_foreach(json_object_get(trial, "notes"), i, note)
+		context_warn(context, "%s", json_string_value(note));
+}
+
 void trial_tell_hold(const json_t *trial)
 {
 	char *hold = hold_text(trial);

@@ -14,6 +14,9 @@ char *trial_end(const json_t *trial);
 /* "Trial 12: failed, exit code 3, 1.5s", neutralised. The caller's to free(). */
 char *trial_line(const json_t *trial);
 
+/* What the reply to its launch warns of, on stderr; with --json it is in what is printed. */
+void trial_tell_warnings(struct context *context, const json_t *trial);
+
 /* A line on stderr for a person who has launched one that is held; nothing when it is not. */
 void trial_tell_hold(const json_t *trial);
 

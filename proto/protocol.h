@@ -179,7 +179,8 @@
 	X(name, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX, "only of this Harness; default: of all")
 
 #define LOGIN_RESTORE_FIELDS(X)                                                                  \
-	X(name, STRING, REQUIRED, HARNESS_NAME_BYTES_MAX, "the Harness whose login it is")
+	X(name, STRING, REQUIRED, HARNESS_NAME_BYTES_MAX, "the Harness whose login it is")       \
+	X(previous, BOOL, OPTIONAL, 0, "also where the one that is there is good: the one before it")
 
 #define STATUS_FIELDS(X)
 
@@ -467,6 +468,7 @@
 	X(suspect_at, TIME, OPTIONAL, 0, "of suspect: when it was damaged")                      \
 	X(suspect_by, UINT, OPTIONAL, 0, "by this Trial")                                        \
 	X(restorable, BOOL, OPTIONAL, 0, "an earlier good one is kept: login_restore")           \
+	X(restored_from, TIME, OPTIONAL, 0, "of login_restore: since when what was put back was kept") \
 	X(waiting, UINT, OPTIONAL, 0, "Trials that wait for it, in all")                         \
 	X(waiters, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "of them, those that are next")       \
 	X(users, STATUS_TRIALS, OPTIONAL, LIST_PAGE_MAX, "Trials that have it")                  \

@@ -225,7 +225,7 @@ def void_at_once(host, client, name, *words):
           "outcome (%s)" % trial.get("message"))
     for word in words:
         true(word in trial["message"], "%r is not in: %s" % (word, trial["message"]))
-    true(words[-1] in trial.get("hint", ""), "hint: %s" % trial.get("hint"))
+    true(trial.get("hint", "").endswith("trialctl login " + name), "hint: %s" % trial.get("hint"))
     true("started_at" not in trial and not os.path.exists(host.repository + "/started"), "it started")
     true(took < 1 or os.getloadavg()[0] > os.cpu_count(), "it took %.3f s" % took)
     nothing_left(host, session.id)

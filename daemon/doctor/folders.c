@@ -79,6 +79,17 @@ static void check_configuration_in_force(struct doctor *doctor)
 	mend_in_force(doctor, "", restart);
 }
 
+/* What may stand there, and will hardly do what was meant. */
+static void check_configuration_meant(struct doctor *doctor)
+{
+	_cleanup_free_ char *warning = NULL;
+
+	if (plan_config_warning(doctor->options->config, &warning) == 1 && warning) {
+		found(doctor, CHECK_warning, "%s", warning);
+		mend(doctor, "trialsd.conf(5), EXAMPLES, has such a server");
+	}
+}
+
 void check_configuration(struct doctor *doctor)
 {
 	const struct doctor_options *options = doctor->options;
@@ -89,6 +100,7 @@ void check_configuration(struct doctor *doctor)
 	}
 	found(doctor, CHECK_ok, "backend %s, at most %u at once",
 	      backend_name((int)options->config->backend), options->config->max_running);
+	check_configuration_meant(doctor);
 	if (options->config_on_disk)
 		check_configuration_in_force(doctor);
 }

@@ -307,6 +307,18 @@ void allow_format(const char *name, uint16_t port, char ret[ALLOW_TEXT_BYTES])
 		 ipv6 ? "]" : "", port);
 }
 
+bool allow_is_loopback(const struct allow_rule *rule)
+{
+	static const char localhost[] = "localhost", mapped[] = "::ffff:127.";
+	size_t size = strlen(rule->name), suffix = sizeof(localhost) - 1;
+
+	if (rule->address)
+		return strncmp(rule->name, "127.", 4) == 0 || strcmp(rule->name, "::1") == 0 ||
+		       strncmp(rule->name, mapped, sizeof(mapped) - 1) == 0;
+	return size >= suffix && strcmp(rule->name + size - suffix, localhost) == 0 &&
+	       (size == suffix || rule->name[size - suffix - 1] == '.');
+}
+
 /* --- Matching ------------------------------------------------------------------------------------- */
 
 static bool rule_matches(const struct allow_rule *rule, const struct allow_host *host)

@@ -47,5 +47,11 @@ int allow_host_parse(const char *bytes, size_t size, uint16_t default_port, stru
 const struct allow_rule *allow_match(const struct allow_rule *rules, size_t count,
 				     const struct allow_host *host);
 
+/*
+ * Whether it is of the loopback, by name or address: of each network namespace another, so that inside
+ * it is the Trial's own.
+ */
+bool allow_is_loopback(const struct allow_rule *rule);
+
 /* HOST:PORT, with the brackets of an IPv6 address: what allow_rule_parse takes as a rule for it. */
 void allow_format(const char *name, uint16_t port, char ret[ALLOW_TEXT_BYTES]);

@@ -287,6 +287,8 @@ static int put_good_back(struct carry *carry)
 				       good.data, good.size, NULL, true);
 	if (r == 0)
 		r = login_content_copy(&carry->last, good.data, good.size);
+	carry->refreshed_at = (uint64_t)good.st.st_mtim.tv_sec * 1000000u +
+			      (uint64_t)good.st.st_mtim.tv_nsec / 1000u;
 	if (r == 0)
 		r = login_kept_remove(carry->folders[LOGIN_FD_STATE], carry->key,
 				      LOGIN_KEPT_suspect);

@@ -66,7 +66,8 @@ enum login_descriptor {
 	X(at, TIME, OPTIONAL, 0, "when this was found")                                            \
 	X(carried_out, UINT, OPTIONAL, 0, "how often the Trial's reached the host")                \
 	X(carried_in, UINT, OPTIONAL, 0, "how often the host's reached the Trial")                 \
-	X(refreshed_at, TIME, OPTIONAL, 0, "when the Trial's reached the host last")               \
+	X(refreshed_at, TIME, OPTIONAL, 0,                                                         \
+	  "when the Trial's reached the host last; of restore, since when it was kept")            \
 	X(ends_at, TIME, OPTIONAL, 0, "when what the host has ends, where that can be told")       \
 	X(may_refresh, BOOL, OPTIONAL, 0, "whether it may be refreshed within `seconds`")          \
 	X(refreshable, BOOL, OPTIONAL, 0, "whether a refresh would change anything in it")         \

@@ -122,6 +122,7 @@ static int mark_internal(struct trial_network *network, const char *text, struct
 
 	if (allow_rule_parse(text, &internal, &reason) < 0 || internal.suffix)
 		return refuse(fault, text, reason);
+	network->internals[network->internal_count++] = internal;
 	for (size_t i = 0; i < network->rule_count; i++) {
 		struct allow_rule *rule = &network->rules[i];
 
@@ -140,7 +141,8 @@ int network_init(struct trial_network *network, const struct keeper_plan *plan, 
 
 	network->log = log;
 	network->rules = calloc(plan->hosts.count + 1, sizeof(*network->rules));
-	if (!network->rules)
+	network->internals = calloc(plan->internal.count + 1, sizeof(*network->internals));
+	if (!network->rules || !network->internals)
 		return -ENOMEM;
 	for (; network->rule_count < plan->hosts.count; network->rule_count++) {
 		const char *text = plan->hosts.items[network->rule_count];
@@ -153,6 +155,8 @@ int network_init(struct trial_network *network, const struct keeper_plan *plan, 
 	network->policy = (struct proxy_policy){
 		.rules = network->rules,
 		.rule_count = network->rule_count,
+		.internals = network->internals,
+		.internal_count = network->internal_count,
 		.refusal = plan->refusal,
 		.idle_seconds = plan->idle_seconds,
 	};
@@ -261,6 +265,7 @@ void network_done(struct trial_network *network)
 	if (network->runs)
 		proxy_done(&network->proxy);
 	free(network->rules);
+	free(network->internals);
 	free(network->connections);
 	free(network->addresses);
 	free(network->address_texts);

@@ -17,6 +17,8 @@ struct trial_network {
 	bool runs;
 	struct allow_rule *rules;
 	size_t rule_count;
+	struct allow_rule *internals;
+	size_t internal_count;
 	struct proxy_policy policy;
 	struct capture *log;		      /* borrowed; its files are the stream's */
 	struct trial_connection *connections; /* of the record */

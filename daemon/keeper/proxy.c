@@ -17,7 +17,8 @@
  *   the host of the CONNECT; where that is an address, there is no name, or it is that address. No TLS,
  *   no name or another name: the tunnel is closed, and none of it has gone upstream (there was only the
  *   connection itself, to a host that is allowed). An internal host and port may speak what it likes.
- * - Plain HTTP (absolute form) is refused, but to an internal host and port.
+ * - Plain HTTP (absolute form) is refused, but to an internal host and port: as plain HTTP, whether or
+ *   not the host is allowed, since to allow it would not help.
  * - An end of one side is carried to the other as an end of that direction, a reset as a reset; no byte
  *   that one side sent and the other takes is lost. A tunnel through which nothing went for the idle
  *   time is closed. Both legs have TCP keepalive.

@@ -24,6 +24,9 @@
 struct proxy_policy {
 	const struct allow_rule *rules;
 	size_t rule_count;
+	/* What would be internal if it were allowed: such a refusal is for that alone. */
+	const struct allow_rule *internals;
+	size_t internal_count;
 	/* What a refusal says, one line, in which HOST:PORT stands for what was asked for; NULL: the usual. */
 	const char *refusal;
 	double idle_seconds; /* a tunnel that nothing goes through ends; 0: the usual */

@@ -45,7 +45,7 @@ void proxy_answer_text(enum verdict verdict, const struct allow_host *host, cons
 	snprintf(asked, sizeof(asked), "%s", name);
 	switch (verdict) {
 	case VERDICT_plain_http:
-		snprintf(asked, sizeof(asked), "http://%s", name);
+		snprintf(asked, sizeof(asked), "HTTP without TLS to %s", name);
 		break;
 	case VERDICT_address_refused:
 		snprintf(asked, sizeof(asked), "%s at %s", name, detail ? detail : "its address");

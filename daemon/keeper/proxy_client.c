@@ -384,6 +384,14 @@ static void refuse_head(struct proxy_client *client, enum verdict verdict, unsig
 	proxy_client_refuse(client, &refusal);
 }
 
+/* Once it is allowed. */
+static bool may_be_internal(const struct proxy_client *client)
+{
+	const struct proxy_policy *policy = &client->proxy->policy;
+
+	return allow_match(policy->internals, policy->internal_count, &client->host) != NULL;
+}
+
 /* Decided by what was asked for, before any name is looked up. */
 static void decide(struct proxy_client *client, const struct connect_head *head)
 {
@@ -393,10 +401,11 @@ static void decide(struct proxy_client *client, const struct connect_head *head)
 	client->host = head->host;
 	client->plain = head->result == CONNECT_PLAIN;
 	rule = allow_match(proxy->policy.rules, proxy->policy.rule_count, &client->host);
-	if (!rule) {
-		refuse_head(client, VERDICT_not_allowed, 0, NULL);
-	} else if (client->plain && !rule->internal) {
+	/* Without TLS no rule would do but one for an internal host: that comes first. */
+	if (client->plain && !(rule && rule->internal) && !may_be_internal(client)) {
 		refuse_head(client, VERDICT_plain_http, 0, NULL);
+	} else if (!rule) {
+		refuse_head(client, VERDICT_not_allowed, 0, NULL);
 	} else if (proxy->tunnel_count >= PROXY_TUNNELS_MAX) {
 		char detail[64];
 

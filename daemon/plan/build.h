@@ -206,3 +206,5 @@ struct plan_operation *plan_add(struct plan *plan, enum plan_operation_type type
 const struct plan_operation *plan_at(const struct plan *plan, const char *destination);
 /* Adds a note; where there would be more than PLAN_NOTES_MAX the last one says so. */
 int plan_note(struct plan *plan, const char *format, ...) _printf_(2, 3);
+/* A note that whoever launches is told of at once. */
+int plan_warn(struct plan *plan, const char *format, ...) _printf_(2, 3);

@@ -6,6 +6,7 @@
 #include "session_plan.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /*
  * The network of a Trial: which one, and of allowlist the hosts that it may reach. They are what the
@@ -36,22 +37,55 @@ static int network_check(const struct plan *plan, const struct plan_host *host,
 	return 0;
 }
 
-static int rule_check(const char *what, const char *text, struct fault *fault)
+static int rule_check(const char *what, const char *text, struct allow_rule *ret_rule,
+		      struct fault *fault)
 {
 	_cleanup_free_ char *shown = NULL;
 	const char *reason = NULL;
-	struct allow_rule rule;
 
-	if (allow_rule_parse(text, &rule, &reason) == 0)
+	if (allow_rule_parse(text, ret_rule, &reason) == 0)
 		return 0;
 	shown = display(text);
 	return fault_set(fault, ERROR_invalid, "%s: \"%s\" is no host to allow: %s", what, shown,
 			 reason);
 }
 
+/*
+ * What a server of this machine is to be called: its own name, which no program takes for the loopback
+ * that the Trial has of its own.
+ */
+static void name_of_machine(uint16_t port, char ret[ALLOW_TEXT_BYTES])
+{
+	char name[ALLOW_HOST_BYTES_MAX + 1] = "";
+	const char *reason;
+	struct allow_rule rule;
+
+	if (gethostname(name, sizeof(name) - 1) < 0 || allow_rule_parse(name, &rule, &reason) < 0 ||
+	    rule.suffix || rule.address || allow_is_loopback(&rule))
+		snprintf(rule.name, sizeof(rule.name), "NAME");
+	allow_format(rule.name, port, ret);
+}
+
+static int warn_of_loopback(struct plan *plan, const char *what, const char *text,
+			    const struct allow_rule *rule)
+{
+	char name[ALLOW_TEXT_BYTES];
+
+	if (plan->own_no_proxy || !allow_is_loopback(rule))
+		return 0;
+	name_of_machine(rule->port, name);
+	return plan_warn(
+		plan,
+		"%s: %s is the Trial's own inside, and programs do not ask the proxy for it "
+		"(NO_PROXY); a server of this machine is reached by another name, as %s, here "
+		"and in Internal= of trialsd.conf",
+		what, text, name);
+}
+
 static int add_host(struct plan *plan, const char *what, const char *text, struct fault *fault)
 {
-	int r = rule_check(what, text, fault);
+	struct allow_rule rule;
+	int r = rule_check(what, text, &rule, fault);
 
 	if (r != 0 || words_have(&plan->hosts, text))
 		return r;
@@ -60,7 +94,8 @@ static int add_host(struct plan *plan, const char *what, const char *text, struc
 				 "hosts: a Trial may reach at most %d, those of its Harness and of "
 				 "trialsd.conf included",
 				 HOSTS_MAX);
-	return text_list_add(&plan->hosts, text);
+	r = text_list_add(&plan->hosts, text);
+	return r == 0 ? warn_of_loopback(plan, what, text, &rule) : r;
 }
 
 static int add_hosts(struct plan *plan, const char *what, const struct text_list *hosts,
@@ -84,6 +119,9 @@ int network_settle(struct plan *plan, const struct plan_host *host,
 	r = network_check(plan, host, launch, ret_fault);
 	if (r != 0 || plan->network != NETWORK_allowlist)
 		return r;
+	for (size_t i = 0; i < launch->environment.count; i++)
+		if (strcasecmp(launch->environment.items[i].name, "NO_PROXY") == 0)
+			plan->own_no_proxy = true;
 	r = add_hosts(plan, "hosts", &launch->hosts, ret_fault);
 	if (r == 0)
 		r = add_hosts(plan, "Hosts= of trialsd.conf", &config->hosts, ret_fault);
@@ -118,12 +156,43 @@ static int internal_check(const char *text, struct fault *fault)
 	return fault_set(fault, ERROR_invalid, "[Network] Internal=: \"%s\": %s", text, reason);
 }
 
+static int config_loopback(const char *key, const struct text_list *hosts, char **ret_warning)
+{
+	char name[ALLOW_TEXT_BYTES];
+	const char *reason;
+	struct allow_rule rule;
+
+	for (size_t i = 0; i < hosts->count; i++) {
+		if (allow_rule_parse(hosts->items[i], &rule, &reason) < 0 ||
+		    !allow_is_loopback(&rule))
+			continue;
+		name_of_machine(rule.port, name);
+		return asprintf(
+			       ret_warning,
+			       "[Network] %s=%s is a Trial's own inside, and programs do not ask the "
+			       "proxy for it; a server of this machine is reached by another name, as "
+			       "%s",
+			       key, hosts->items[i], name) < 0
+			       ? -ENOMEM
+			       : 1;
+	}
+	return 0;
+}
+
+int plan_config_warning(const struct config *config, char **ret_warning)
+{
+	int r = config_loopback("Internal", &config->internal, ret_warning);
+
+	return r == 0 ? config_loopback("Hosts", &config->hosts, ret_warning) : r;
+}
+
 int plan_config_check(const struct config *config, struct fault *ret_fault)
 {
+	struct allow_rule rule;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < config->hosts.count; i++)
-		r = rule_check("[Network] Hosts=", config->hosts.items[i], ret_fault);
+		r = rule_check("[Network] Hosts=", config->hosts.items[i], &rule, ret_fault);
 	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
 		r = internal_check(config->internal.items[i], ret_fault);
 	if (r == 0 && config->network == NETWORK_host && !config->host_network)

@@ -50,16 +50,21 @@ const struct plan_operation *plan_at(const struct plan *plan, const char *destin
 	return NULL;
 }
 
+static int add_note(struct text_list *notes, const char *text)
+{
+	if (notes->count >= PLAN_NOTES_MAX)
+		return 0;
+	if (notes->count == PLAN_NOTES_MAX - 1)
+		text = "there are more notes than a Trial keeps";
+	return text_list_add(notes, text);
+}
+
 int plan_note(struct plan *plan, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list arguments;
 	int r;
 
-	if (plan->notes.count >= PLAN_NOTES_MAX)
-		return 0;
-	if (plan->notes.count == PLAN_NOTES_MAX - 1)
-		return text_list_add(&plan->notes, "there are more notes than a Trial keeps");
 	va_start(arguments, format);
 	r = vasprintf(&text, format, arguments);
 	va_end(arguments);
@@ -67,5 +72,22 @@ int plan_note(struct plan *plan, const char *format, ...)
 		text = NULL;
 		return -ENOMEM;
 	}
-	return text_list_add(&plan->notes, text);
+	return add_note(&plan->notes, text);
+}
+
+int plan_warn(struct plan *plan, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
+	int r;
+
+	va_start(arguments, format);
+	r = vasprintf(&text, format, arguments);
+	va_end(arguments);
+	if (r < 0) {
+		text = NULL;
+		return -ENOMEM;
+	}
+	r = add_note(&plan->notes, text);
+	return r == 0 ? add_note(&plan->warnings, text) : r;
 }

@@ -309,7 +309,7 @@ static int plan_check_all(struct plan *plan, const struct plan_host *host,
 }
 
 int plan_check(const struct plan_host *host, const struct launch_request *launch,
-	       char **ret_repository, struct fault *ret_fault)
+	       char **ret_repository, struct text_list *ret_warnings, struct fault *ret_fault)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 	int r;
@@ -318,9 +318,13 @@ int plan_check(const struct plan_host *host, const struct launch_request *launch
 		return -ENOMEM;
 	r = plan_check_all(plan, host, launch, ret_fault);
 	if (r == 0 && launch->harness)
-		r = session_plan_check(host, launch, NULL, ret_fault);
+		r = session_plan_check(host, launch, NULL, &plan->warnings, ret_fault);
 	if (r == 0 && ret_repository)
 		*ret_repository = steal(&plan->repository);
+	if (r == 0 && ret_warnings) {
+		*ret_warnings = plan->warnings;
+		plan->warnings = (struct text_list){0};
+	}
 	plan_free(plan);
 	return r;
 }
@@ -383,6 +387,7 @@ struct plan *plan_free(struct plan *plan)
 	text_list_done(&plan->pinned);
 	text_list_done(&plan->asked);
 	text_list_done(&plan->notes);
+	text_list_done(&plan->warnings);
 	for (size_t i = 0; i < plan->toolchain_count; i++) {
 		free(plan->toolchains[i].name);
 		free(plan->toolchains[i].file);

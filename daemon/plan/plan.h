@@ -112,12 +112,14 @@ struct plan {
 	char *refusal;		   /* or NULL */
 	double idle_seconds;
 	bool expects_network;	   /* its Harness needs hosts */
+	bool own_no_proxy;	   /* the launch says itself what the proxy is not asked for */
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */
 	double grace_seconds;
 	struct plan_toolchain *toolchains; /* as they were found, for the record */
 	size_t toolchain_count;
-	struct text_list notes; /* optional paths that were missing, shrunk sizes, … */
+	struct text_list notes;	   /* optional paths that were missing, shrunk sizes, … */
+	struct text_list warnings; /* those of them that whoever launches should see at once */
 };
 
 struct session_plan; /* session_plan.h */
@@ -125,10 +127,11 @@ struct program_known;
 
 /*
  * Everything that can be refused about a launch, without opening anything for it: used before one
- * is accepted. ret_repository (optional) is the canonical repository, to be freed.
+ * is accepted. ret_repository (optional) is the canonical repository, to be freed. ret_warnings
+ * (optional): what is no reason to refuse it, and will hardly do what was meant.
  */
 int plan_check(const struct plan_host *host, const struct launch_request *launch,
-	       char **ret_repository, struct fault *ret_fault);
+	       char **ret_repository, struct text_list *ret_warnings, struct fault *ret_fault);
 
 /* The plan, with its descriptors open. Refusals are filled for a void outcome (cause). */
 int plan_make(struct plan **ret_plan, const struct plan_host *host,
@@ -143,6 +146,8 @@ struct plan *plan_free(struct plan *plan);
 
 /* What of a configuration only this layer can judge: for config.check. */
 int plan_config_check(const struct config *config, struct fault *ret_fault);
+/* What of it is no fault, and will hardly do what was meant: 1 with *ret_warning, to be freed; or 0. */
+int plan_config_warning(const struct config *config, char **ret_warning);
 
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,

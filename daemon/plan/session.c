@@ -279,7 +279,8 @@ static int settle_prompt(struct session *result, const struct session_request *r
 				      request->has_prompt
 					      ? "prompt: it is empty; a session of %s needs one"
 					      : "prompt: there is none; a session of %s needs one",
-				      request->harness->name);
+				      request->harness->name),
+			       fault_hint(fault, "--prompt TEXT, or --prompt-file FILE");
 		return 0;
 	}
 	result->has_prompt = true;

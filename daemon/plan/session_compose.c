@@ -236,6 +236,6 @@ int session_contents(struct plan *plan, const struct plan_host *host,
 			      "say how to switch them off",
 			      session->harness->name);
 	if (r == 0 && session->found.warning)
-		r = plan_note(plan, "%s", session->found.warning);
+		r = plan_warn(plan, "%s", session->found.warning);
 	return r;
 }

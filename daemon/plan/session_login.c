@@ -94,11 +94,12 @@ static int refuse_all(const struct harness *harness, struct fault *fault)
 		return r;
 	r = fault_void(fault, CAUSE_session_unavailable, "%s: it is not signed in: %s%s%s",
 		       harness->name, text, how ? "; to sign in: " : "", how ? how : "");
-	return how ? fault_hint(fault, "%s", how) : r;
+	return how ? fault_hint(fault, SESSION_LOGIN_HINT, harness->name) : r;
 }
 
 /* Adds how to sign in: to the message too, since some show only that. */
-static int name_command(const struct harness_login *login, struct fault *fault)
+static int name_command(const struct harness *harness, const struct harness_login *login,
+			struct fault *fault)
 {
 	_cleanup_free_ char *command = NULL, *message = NULL;
 	int r = session_login_command(login, &command);
@@ -111,7 +112,7 @@ static int name_command(const struct harness_login *login, struct fault *fault)
 	}
 	free(fault->message);
 	fault->message = steal(&message);
-	return fault_hint(fault, "%s", command);
+	return fault_hint(fault, SESSION_LOGIN_HINT, harness->name);
 }
 
 int session_login_refuse(const struct harness *harness, const struct harness_login *login,
@@ -120,7 +121,7 @@ int session_login_refuse(const struct harness *harness, const struct harness_log
 	int r = fault_void(ret_fault, CAUSE_session_unavailable, "%s: its login %s: %s",
 			   harness->name, login->file, reason);
 
-	return r < 0 ? r : name_command(login, ret_fault);
+	return r < 0 ? r : name_command(harness, login, ret_fault);
 }
 
 /* --- Whether one is there ------------------------------------------------------------------------- */
@@ -196,7 +197,8 @@ static int take_lock(const struct plan_host *host, struct session_login *found,
 
 /* What the home must be like is for its lease to see (queue/home_guard.h). */
 static int take_file(const struct plan_host *host, struct session_login *found,
-		     const struct harness_login *login, struct fault *fault)
+		     const struct harness *harness, const struct harness_login *login,
+		     struct fault *fault)
 {
 	struct stat st;
 	bool there;
@@ -208,7 +210,7 @@ static int take_file(const struct plan_host *host, struct session_login *found,
 	if (login->kind != HARNESS_LOGIN_home)
 		r = login_place_find(found->path, &found->place, fault);
 	if (r == FAULT)
-		r = name_command(login, fault);
+		r = name_command(harness, login, fault);
 	if (r != 0)
 		return r == FAULT ? -EBADMSG : r;
 	there = login->kind == HARNESS_LOGIN_home
@@ -223,7 +225,8 @@ static int take_file(const struct plan_host *host, struct session_login *found,
 }
 
 static int take(const struct plan_host *host, struct session_login *found,
-		const struct harness_login *login, struct fault *fault)
+		const struct harness *harness, const struct harness_login *login,
+		struct fault *fault)
 {
 	switch (login->kind) {
 	case HARNESS_LOGIN_none:
@@ -231,17 +234,18 @@ static int take(const struct plan_host *host, struct session_login *found,
 	case HARNESS_LOGIN_env:
 		return take_key(host, found, login, fault);
 	default:
-		return take_file(host, found, login, fault);
+		return take_file(host, found, harness, login, fault);
 	}
 }
 
 int session_login_look(struct session_login *ret, const struct plan_host *host,
-		       const struct harness_login *login, bool *ret_there, struct fault *ret_fault)
+		       const struct harness *harness, const struct harness_login *login,
+		       bool *ret_there, struct fault *ret_fault)
 {
 	int r;
 
 	*ret = SESSION_LOGIN_INIT;
-	r = take(host, ret, login, ret_fault);
+	r = take(host, ret, harness, login, ret_fault);
 	*ret_there = r != 0;
 	if (r < 0) {
 		session_login_done(ret);
@@ -256,7 +260,7 @@ int session_login_find(struct session_login *ret, const struct plan_host *host,
 {
 	*ret = SESSION_LOGIN_INIT;
 	for (size_t i = 0; i < harness->login_count; i++) {
-		int r = take(host, ret, &harness->logins[i], ret_fault);
+		int r = take(host, ret, harness, &harness->logins[i], ret_fault);
 
 		if (r > 0) {
 			ret->login = &harness->logins[i];

@@ -23,6 +23,9 @@ struct session_login {
 	int lock_fd;		  /* the host's SharedLock, where there is one; else -1 */
 };
 
+/* What signs in: the Harness's own command with whatever it needs, on a terminal. */
+#define SESSION_LOGIN_HINT "trialctl login %s"
+
 #define SESSION_LOGIN_INIT ((struct session_login){.place = {.folder_fd = -1}, .lock_fd = -1})
 
 /* 0; FAULT (a void's cause): there is none, with the command that makes one, or it is unusable. */
@@ -33,7 +36,8 @@ int session_login_find(struct session_login *ret, const struct plan_host *host,
  * is unusable.
  */
 int session_login_look(struct session_login *ret, const struct plan_host *host,
-		       const struct harness_login *login, bool *ret_there, struct fault *ret_fault);
+		       const struct harness *harness, const struct harness_login *login,
+		       bool *ret_there, struct fault *ret_fault);
 void session_login_done(struct session_login *found);
 
 /* A path of a .harness file on this host; to be freed. NULL when out of memory. */

@@ -155,6 +155,35 @@ static int find_bound_home(struct session_plan *session, const struct plan_host 
 	return session->bound_home ? 0 : -ENOMEM;
 }
 
+int session_plan_add_program(const struct plan_host *host, const struct launch_request *launch,
+			     struct fault *fault)
+{
+	_cleanup_(program_done) struct program program = PROGRAM_INIT;
+	_cleanup_fault_ struct fault both = FAULT_INIT;
+	_cleanup_free_ char *name = NULL;
+	struct program_request request;
+	const struct harness *harness = NULL;
+	const char *rest = fault->message;
+	int r = find_harness(host, launch, &harness, &both);
+
+	if (r != 0 || !harness)
+		return r < 0 ? r : FAULT;
+	request = program_request_of(host, harness, launch->executable);
+	r = program_find(&program, &request, &both);
+	if (r != FAULT)
+		return r < 0 ? r : FAULT;
+	if (asprintf(&name, "%s: ", harness->name) < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	if (strncmp(rest, name, strlen(name)) == 0)
+		rest += strlen(name);
+	r = fault_void(fault, CAUSE_session_unavailable, "%s; and %s", both.message, rest);
+	if (both.hint && r == FAULT)
+		r = fault_hint(fault, "%s; then " SESSION_LOGIN_HINT, both.hint, harness->name);
+	return r;
+}
+
 static int make(struct session_plan *session, const struct plan_host *host,
 		const struct launch_request *launch, const struct session_prompt *prompt,
 		struct fault *fault)
@@ -166,6 +195,8 @@ static int make(struct session_plan *session, const struct plan_host *host,
 	r = find_harness(host, launch, &session->harness, fault);
 	if (r == 0 && session->harness)
 		r = session_login_find(&session->found, host, session->harness, fault);
+	if (r == FAULT && session->harness)
+		r = session_plan_add_program(host, launch, fault);
 	if (r != 0 || !session->harness)
 		return r;
 	session->login = session->found.login;
@@ -255,8 +286,26 @@ static int check_sessions(const struct plan_host *host, const struct harness *ha
 	return r;
 }
 
+/* That the person names is to be there as a repository is. */
+static int check_executable(const struct plan_host *host, const struct harness *harness,
+			    const struct launch_request *launch, struct fault *fault)
+{
+	_cleanup_(program_done) struct program program = PROGRAM_INIT;
+	struct program_request request;
+	int r;
+
+	if (!launch->executable)
+		return 0;
+	request = program_request_of(host, harness, launch->executable);
+	r = program_find(&program, &request, fault);
+	if (r == FAULT)
+		fault->code = ERROR_refused;
+	return r;
+}
+
 int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
-		       const struct session_prompt *prompt, struct fault *ret_fault)
+		       const struct session_prompt *prompt, struct text_list *ret_warnings,
+		       struct fault *ret_fault)
 {
 	/* Of one that is not at hand any size and content may be right. */
 	struct session_prompt some = {.there = launch->has.prompt || launch->has.prompt_file ||
@@ -274,6 +323,9 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 		some.size = launch->prompt.size;
 		some.data = (const char *)launch->prompt.data;
 	}
+	r = check_executable(host, session.harness, launch, ret_fault);
+	if (r != 0)
+		return r;
 	r = session_login_find(&session.found, host, session.harness, &ignored);
 	session.login = r == 0 ? session.found.login : &session.harness->logins[0];
 	if (r >= 0)
@@ -281,6 +333,8 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 	if (r == 0)
 		r = check_sessions(host, session.harness, session.login, launch,
 				   prompt ? prompt : &some, ret_fault);
+	if (r == 0 && ret_warnings && session.found.warning)
+		r = text_list_add(ret_warnings, session.found.warning);
 	session_plan_done(&session);
 	return r;
 }

@@ -76,8 +76,16 @@ int session_plan_program(const struct plan_host *host, const struct harness *har
 			 struct program *ret_program, struct fault *ret_fault);
 
 /*
+ * fault: that of its login. Where its program is missing too, that comes first, so that whoever has
+ * neither is told of both. Returns FAULT.
+ */
+int session_plan_add_program(const struct plan_host *host, const struct launch_request *launch,
+			     struct fault *fault);
+
+/*
  * What can be refused before a launch is accepted: all that does not depend on whether the program
- * and a login are there. prompt NULL: it is not at hand yet.
+ * (but one that the launch names) and a login are there. prompt NULL: it is not at hand yet. ret_warnings (optional) is added to.
  */
 int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
-		       const struct session_prompt *prompt, struct fault *ret_fault);
+		       const struct session_prompt *prompt, struct text_list *ret_warnings,
+		       struct fault *ret_fault);

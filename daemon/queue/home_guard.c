@@ -18,6 +18,7 @@
 #include "base/list.h"
 #include "plan/mounts.h"
 #include "plan/place.h"
+#include "plan/session_login.h"
 #include "plan/text_file.h"
 
 #define MOUNTINFO_BYTES_MAX (16u << 20)
@@ -64,7 +65,10 @@ static int sign_in_first(struct fault *fault, const struct home_where *where, co
 			   "%s has no login for Trials: %s %s; sign in once with: %s",
 			   where->product, path, why, where->sign_in);
 
-	return r < 0 ? r : fault_hint(fault, "%s", where->sign_in);
+	if (r < 0)
+		return r;
+	return where->name ? fault_hint(fault, SESSION_LOGIN_HINT, where->name)
+			   : fault_hint(fault, "%s", where->sign_in);
 }
 
 /* --- Where it is ---------------------------------------------------------------------------------- */
@@ -74,7 +78,7 @@ static const size_t where_texts[] = {
 	offsetof(struct home_where, path),	     offsetof(struct home_where, production),
 	offsetof(struct home_where, home),	     offsetof(struct home_where, state_folder),
 	offsetof(struct home_where, runtime_folder), offsetof(struct home_where, config_folder),
-	offsetof(struct home_where, login),
+	offsetof(struct home_where, login),	     offsetof(struct home_where, name),
 };
 
 static char **text_at(struct home_where *where, size_t i)
@@ -220,8 +224,9 @@ static int refuse_neighbour(struct fault *fault, const struct home_where *where,
 	}
 	r = unavailable(fault, where, why);
 	return r < 0 ? r
-		     : fault_hint(fault, "move it to a folder of its own, and sign in there: %s",
-				  where->sign_in);
+		     : fault_hint(fault, "move it to a folder of its own, and sign in there: %s%s",
+				  where->name ? "trialctl login " : "",
+				  where->name ? where->name : where->sign_in);
 }
 
 static int neighbour_look(struct sight *sight, const struct neighbour *neighbour,

@@ -23,6 +23,7 @@
  */
 struct home_where {
 	const char *product; /* the Harness, for people */
+	const char *name;    /* the Harness, as a launch calls it; or NULL */
 	const char *sign_in; /* the command that signs in, for people */
 	const char *path;    /* of the home; all paths are absolute */
 	const char *production;

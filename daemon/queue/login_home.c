@@ -36,6 +36,7 @@ static int where_make(struct where *ret, const struct plan_host *host,
 		return -ENOMEM;
 	ret->where = (struct home_where){
 		.product = harness->program.product,
+		.name = harness->name,
 		.sign_in = ret->command,
 		.path = ret->path,
 		.production = ret->production,

@@ -137,7 +137,7 @@ static int find_way(struct login_way *way, Queue *queue, const struct harness *h
 	for (size_t i = 0; i < login->sign_in.count; i++)
 		if (text_list_add(&way->sign_in, login->sign_in.items[i]) < 0)
 			return -ENOMEM;
-	r = session_login_look(&found, queue->host, login, ret_there, &fault);
+	r = session_login_look(&found, queue->host, harness, login, ret_there, &fault);
 	if (r < 0)
 		return r;
 	found.login = login;
@@ -363,7 +363,7 @@ static int lock_home(struct login_way *way, int locks_fd, int *ret_fd, struct fa
 }
 
 /* The one that is suspect; else the preferred one. */
-static struct login_way *to_restore(const struct login_ways *ways)
+static struct login_way *to_restore(struct login_ways *ways)
 {
 	struct login_way *chosen = NULL;
 
@@ -403,15 +403,48 @@ static int refuse_none(const struct login_ways *ways, struct fault *fault)
 	return fault_hint(fault, "trialctl logins");
 }
 
-static int restore(struct login_way *way, const char *keeper, struct fault *fault)
+static int refuse_good(const struct login_way *way, struct fault *fault)
+{
+	fault_set(fault, ERROR_refused, "%s: its login is good and not suspect, and stays",
+		  way->harness);
+	if (!is_kept(way, LOGIN_KEPT_good) && !is_kept(way, LOGIN_KEPT_previous))
+		return fault_hint(fault, "trialctl logins %s", way->harness);
+	return fault_hint(fault,
+			  "to go back to the one before it all the same: trialctl login restore "
+			  "--previous %s",
+			  way->harness);
+}
+
+static bool is_good(const struct login_result *told)
+{
+	return strcmp(told->state, login_state_name(LOGIN_good)) == 0;
+}
+
+/* Whoever asks a second time must not lose the one that the first time brought back. */
+static int refuse_to_go_back(const struct login_way *way, const char *keeper, struct fault *fault)
 {
 	struct message *message = NULL;
 	struct login_result told;
-	int r = login_order_run(&way->order, keeper, "restore", &message, &told);
+	int r = login_order_run(&way->order, keeper, "check", &message, &told);
 
-	if (r < 0)
+	if (r == 0 && is_good(&told))
+		r = refuse_good(way, fault);
+	message_free(message);
+	return r;
+}
+
+static int restore(struct login_way *way, const char *keeper, bool previous, struct fault *fault)
+{
+	struct message *message = NULL;
+	struct login_result told;
+	int r = previous ? 0 : refuse_to_go_back(way, keeper, fault);
+
+	if (r == 0)
+		r = login_order_run(&way->order, keeper, "restore", &message, &told);
+	if (r != 0)
 		return r;
-	if (strcmp(told.state, login_state_name(LOGIN_good)) != 0) {
+	way->restored_from = told.refreshed_at;
+	if (!is_good(&told)) {
 		fault_set(fault, ERROR_refused, "%s: %s", way->harness,
 			  told.reason ? told.reason : told.state);
 		r = fault_hint(fault, "trialctl login %s", way->harness);
@@ -420,7 +453,7 @@ static int restore(struct login_way *way, const char *keeper, struct fault *faul
 	return r;
 }
 
-int login_ways_restore(const struct login_ways *ways, struct fault *ret_fault)
+int login_ways_restore(struct login_ways *ways, bool previous, struct fault *ret_fault)
 {
 	struct login_way *way = to_restore(ways);
 	_cleanup_close_ int lock = -1;
@@ -431,5 +464,5 @@ int login_ways_restore(const struct login_ways *ways, struct fault *ret_fault)
 	if (way->in_use)
 		return refuse_used(way, ret_fault);
 	r = lock_home(way, ways->locks_fd, &lock, ret_fault);
-	return r == 0 ? restore(way, ways->keeper, ret_fault) : r;
+	return r == 0 ? restore(way, ways->keeper, previous, ret_fault) : r;
 }

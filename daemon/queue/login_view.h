@@ -36,6 +36,7 @@ struct login_way {
 	struct login_result told;
 	struct login_result mark;      /* at 0: there is none */
 	struct login_result refreshed; /* likewise */
+	uint64_t restored_from;	       /* it was put back, and is of this time; or 0 */
 };
 
 struct login_ways {
@@ -53,10 +54,10 @@ void login_ways_look(struct login_ways *ways);
 void login_ways_done(struct login_ways *ways);
 
 /*
- * For a thread: puts the last good login of a Harness back. ways: its own. FAULT: it cannot be, with
- * what to do instead.
+ * For a thread: puts the last good login of a Harness back. ways: its own. previous: even if the one
+ * that is there is good. FAULT: it cannot be, with what to do instead.
  */
-int login_ways_restore(const struct login_ways *ways, struct fault *ret_fault);
+int login_ways_restore(struct login_ways *ways, bool previous, struct fault *ret_fault);
 
 /* A Trial's place among those that want a login; false when it wants none. Points into the Trial. */
 struct login_turn {

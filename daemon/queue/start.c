@@ -192,6 +192,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	int r;
 
 	r = login_bind(trial, NULL, &session->login_fd, ret_fault);
+	if (r == FAULT)
+		return session_plan_add_program(host, launch, ret_fault);
 	if (r == 0)
 		r = kept_prompt_open(&kept, trial->queue->trials_fd, trial->id);
 	if (r == 0)

@@ -45,6 +45,7 @@ struct submit {
 	bool shares;
 	bool waits;		 /* counted as accepting */
 	struct pair_list labels; /* point into spec_message */
+	struct text_list warnings;
 	struct message *spec_message;
 	msgpack_sbuffer spec;
 	char *prompt; /* inline bytes, copied */
@@ -70,6 +71,7 @@ static void submit_free(struct submit *submit)
 	fd_close(submit->prompt_fd);
 	message_free(submit->spec_message);
 	msgpack_sbuffer_destroy(&submit->spec);
+	text_list_done(&submit->warnings);
 	fault_done(&submit->fault);
 	free(submit);
 	queue_call_ended(queue);
@@ -136,7 +138,7 @@ static bool submit_list(struct submit *submit)
 static void on_inserted(struct ledger_call *call)
 {
 	struct submit *submit = container_of(call, struct submit, call);
-	struct submit_result result = {.row = call->row};
+	struct submit_result result = {.row = call->row, .warnings = &submit->warnings};
 	Queue *queue = submit->queue;
 
 	queue->accepting -= submit->waits;
@@ -376,7 +378,7 @@ static int prompt_fits(struct submit *submit)
 	if (r == 0)
 		r = kept_prompt_open(&kept, queue->trials_fd, submit->id);
 	if (r == 0)
-		r = session_plan_check(queue->host, &launch, &kept.prompt, &submit->fault);
+		r = session_plan_check(queue->host, &launch, &kept.prompt, NULL, &submit->fault);
 	return r < 0 ? fault_errno(&submit->fault, r, "prompt") : r;
 }
 
@@ -467,7 +469,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	    (request->repository && space_is_low(queue, request->repository, reason)))
 		return fault_set(&submit->fault, ERROR_unavailable, "too little %s", reason),
 		       fault_hint(&submit->fault, SPACE_HINT);
-	return plan_check(queue->host, request, NULL, &submit->fault);
+	return plan_check(queue->host, request, NULL, &submit->warnings, &submit->fault);
 }
 
 /* It was looked at: 0, FAULT, -errno. */

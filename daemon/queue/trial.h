@@ -91,6 +91,7 @@ struct submit_result {
 	const struct fault *fault;
 	const struct ledger_row *row; /* the Trial; with existed: the earlier one of that key */
 	bool existed;
+	const struct text_list *warnings; /* what whoever launches should know of it; or NULL */
 };
 typedef void (*submit_done)(void *context, const struct submit_result *result);
 

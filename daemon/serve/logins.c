@@ -17,6 +17,7 @@ struct logins {
 	uv_work_t work;
 	struct request *request;
 	char *restore; /* whose, or NULL */
+	bool previous;
 	struct login_ways ways;
 	int result;
 	struct fault fault;
@@ -125,6 +126,8 @@ static void add_task(struct login_view *view, const struct login_way *way)
 		view->has.suspect_by = way->mark.has.trial;
 	}
 	view->restorable = view->has.restorable = way->restorable;
+	view->restored_from = way->restored_from;
+	view->has.restored_from = way->restored_from > 0;
 }
 
 static void add_answer(struct login_view *view, struct answer *answer)
@@ -208,7 +211,8 @@ static void logins_work(uv_work_t *work)
 	struct logins *logins = container_of(work, struct logins, work);
 
 	if (logins->restore)
-		logins->result = login_ways_restore(&logins->ways, &logins->fault);
+		logins->result = login_ways_restore(&logins->ways, logins->previous,
+						    &logins->fault);
 	if (logins->result == 0)
 		login_ways_look(&logins->ways);
 }
@@ -232,7 +236,7 @@ static void on_looked(uv_work_t *work, int status)
 	request_done(request);
 }
 
-static void begin(struct request *request, const char *name, bool restore)
+static void begin(struct request *request, const char *name, bool restore, bool previous)
 {
 	struct logins *logins = calloc(1, sizeof(*logins));
 	Server *server = request->session->server;
@@ -245,6 +249,7 @@ static void begin(struct request *request, const char *name, bool restore)
 	logins->request = request;
 	logins->fault = FAULT_INIT;
 	logins->restore = restore ? strdup(name) : NULL;
+	logins->previous = previous;
 	r = restore && !logins->restore ? -ENOMEM : 0;
 	if (r == 0)
 		r = login_ways_find(server->options.queue, name, &logins->ways, &logins->fault);
@@ -258,12 +263,12 @@ void handle_logins(struct request *request, const void *arguments)
 {
 	const struct logins_request *asked = arguments;
 
-	begin(request, asked->name, false);
+	begin(request, asked->name, false, false);
 }
 
 void handle_login_restore(struct request *request, const void *arguments)
 {
 	const struct login_restore_request *asked = arguments;
 
-	begin(request, asked->name, true);
+	begin(request, asked->name, true, asked->previous);
 }

@@ -202,6 +202,10 @@ void request_reply_row(struct request *request, const struct ledger_row *row)
 		view_add_queue(&view.trial, queue, reason);
 		if (request->whole)
 			add_whole(request, &view);
+		if (!view.trial.has.notes && request->warnings && request->warnings->count > 0) {
+			view.trial.notes = *request->warnings;
+			view.trial.has.notes = true;
+		}
 		session_reply(request->session, request->number, &trial_view_type, &view.trial);
 	}
 	view_done(&view);
@@ -240,6 +244,7 @@ static void on_submitted(void *context, const struct submit_result *result)
 {
 	struct request *request = context;
 
+	request->warnings = result->warnings;
 	if (result->result == 0)
 		request_reply_row(request, result->row);
 	else if (result->fault)

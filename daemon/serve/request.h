@@ -17,7 +17,8 @@ struct request {
 	struct ledger_call call;
 	uint64_t id; /* the Trial it is about, or 0 */
 	bool with_plan;
-	bool whole; /* with what is told of one Trial alone */
+	bool whole;			  /* with what is told of one Trial alone */
+	const struct text_list *warnings; /* of a launch, while it is answered */
 	bool with_sizes;
 	int only;	  /* enum state that a list is of, -1: any */
 	bool with_prompt; /* counted in session->prompts */

@@ -127,7 +127,11 @@ int request_logins(msgpack_sbuffer *buffer)
 
 int request_login_restore(msgpack_sbuffer *buffer)
 {
-	struct login_restore_request restore = {.name = "codex"};
+	struct login_restore_request restore = {
+		.has = {.previous = true},
+		.name = "codex",
+		.previous = true,
+	};
 
 	return frame_write_request(buffer, 21, VERB_login_restore, &login_restore_request_type,
 				   &restore);
@@ -209,7 +213,7 @@ int reply_login_restore(msgpack_sbuffer *buffer)
 	struct login_view views[] = {
 		{
 			.has = {LOGIN_HAS_, .changed_at = true, .suspect_at = true,
-				.suspect_by = true},
+				.suspect_by = true, .restored_from = true},
 			.harness = "codex",
 			.kind = LOGIN_KIND_folder,
 			.used = true,
@@ -221,6 +225,7 @@ int reply_login_restore(msgpack_sbuffer *buffer)
 			.changed_at = SUBMITTED,
 			.suspect_at = SUBMITTED,
 			.suspect_by = 8,
+			.restored_from = SUBMITTED,
 			.users = LIST(users),
 		},
 	};

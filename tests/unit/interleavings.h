@@ -373,22 +373,25 @@ bool launcher_ready(const Launcher *launcher)
 }
 
 int plan_check(const struct plan_host *host, const struct launch_request *request,
-	       char **ret_repository, struct fault *ret_fault)
+	       char **ret_repository, struct text_list *ret_warnings, struct fault *ret_fault)
 {
 	(void)host;
 	(void)request;
 	(void)ret_repository;
+	(void)ret_warnings;
 	(void)ret_fault;
 	return 0;
 }
 
 /* No Trial here has a Harness, so that there is nothing to look at. */
 int session_plan_check(const struct plan_host *host, const struct launch_request *launch,
-		       const struct session_prompt *prompt, struct fault *ret_fault)
+		       const struct session_prompt *prompt, struct text_list *ret_warnings,
+		       struct fault *ret_fault)
 {
 	(void)host;
 	(void)launch;
 	(void)prompt;
+	(void)ret_warnings;
 	(void)ret_fault;
 	return 0;
 }

@@ -475,8 +475,8 @@ START_TEST(check_and_make)
 
 	make_link(at(&fixture, "lnk"), "repo");
 	fixture.launch.repository = at(&fixture, "lnk");
-	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, &repository, &fixture.fault),
-			 0);
+	ck_assert_int_eq(
+		plan_check(&fixture.host, &fixture.launch, &repository, NULL, &fixture.fault), 0);
 	ck_assert_str_eq(repository, at(&fixture, "repo"));
 	free(repository);
 	fixture.launch.has.network = true;
@@ -484,7 +484,8 @@ START_TEST(check_and_make)
 	ck_assert_int_eq(plan_make(&plan, &fixture.host, &fixture.launch, &fixture.fault), 0);
 	ck_assert_int_eq(plan->network, NETWORK_host);
 	fixture.launch.repository = at(&fixture, "gone");
-	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, NULL, &fixture.fault),
+			 FAULT);
 	ck_assert_int_eq(fixture.fault.code, ERROR_invalid);
 	plan = plan_free(plan);
 	ck_assert_int_eq(plan_make(&plan, &fixture.host, &fixture.launch, &fixture.fault), FAULT);
@@ -573,16 +574,19 @@ END_TEST
 /* Accepting a launch that names no path looks at nothing of the host. */
 START_TEST(check_without_a_path)
 {
-	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), 0);
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, NULL, &fixture.fault), 0);
 	ck_assert(!fixture.host.cache->facts_valid && !fixture.host.cache->guards.valid);
 	set_variable("HOME", "/x");
-	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, NULL, &fixture.fault),
+			 FAULT);
 	fixture.launch.environment.count = 0;
 	fixture.launch.limits.has.tmp = true;
-	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, NULL, &fixture.fault),
+			 FAULT);
 	fixture.launch.limits.has.tmp = false;
 	fixture.launch.cwd = "/nonexistent";
-	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, &fixture.fault), FAULT);
+	ck_assert_int_eq(plan_check(&fixture.host, &fixture.launch, NULL, NULL, &fixture.fault),
+			 FAULT);
 	ck_assert(fixture.host.cache->facts_valid);
 }
 END_TEST

@@ -14,6 +14,12 @@
  * both to the end of the process. It waits for a packet, for seconds, and is ended with the process.
  *
  * Arenas are reserved, not used: a thread's costs some pages, and those who come later have it again.
+ *
+ * A name is looked up as it is, and never below a domain of resolv.conf's search list: that would be
+ * another name, which nothing allows. So the resolver's state of the thread is made anew for each
+ * look-up, from resolv.conf as it is then, and told so. (A name with a dot behind would say the same to
+ * DNS, and is not found in /etc/hosts.) nscd and nss-resolve, where nsswitch.conf leads there, are
+ * other processes with a way of their own: systemd-resolved searches for names of one label alone.
  */
 #include "resolve.h"
 
@@ -21,6 +27,7 @@
 #include <malloc.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <resolv.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,8 +95,16 @@ static void look_up(struct job *job)
 	struct resolve_answer *answer = &job->answer;
 	struct addrinfo *found = NULL, *at;
 
+	/* Of this thread: _res is no variable. */
+	if (res_ninit(&_res) < 0) {
+		answer->error = EAI_AGAIN;
+		return;
+	}
+	_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
+	_res.options |= RES_NOALIASES;
 	answer->error = getaddrinfo(job->name, NULL, &hints, &found);
 	answer->system_error = answer->error == EAI_SYSTEM ? errno : 0;
+	res_nclose(&_res);
 	if (answer->error)
 		return;
 	for (at = found; at && answer->count < RESOLVE_ADDRESSES_MAX; at = at->ai_next) {

@@ -336,13 +336,26 @@ static bool rule_matches(const struct allow_rule *rule, const struct allow_host 
 	       strcmp(host->name + size - suffix, rule->name) == 0;
 }
 
+/* 0: it does not match. */
+static int rank(const struct allow_rule *rule, const struct allow_host *host)
+{
+	if (!rule_matches(rule, host))
+		return 0;
+	return rule->internal ? 3 : rule->suffix ? 1 : 2;
+}
+
 const struct allow_rule *allow_match(const struct allow_rule *rules, size_t count,
 				     const struct allow_host *host)
 {
 	const struct allow_rule *found = NULL;
+	int best = 0, r;
 
-	for (size_t i = 0; i < count && !(found && found->internal); i++)
-		if ((!found || rules[i].internal) && rule_matches(&rules[i], host))
-			found = &rules[i];
+	for (size_t i = 0; i < count && best < 3; i++) {
+		r = rank(&rules[i], host);
+		if (r <= best)
+			continue;
+		best = r;
+		found = &rules[i];
+	}
 	return found;
 }

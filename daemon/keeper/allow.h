@@ -43,7 +43,7 @@ int allow_rule_parse(const char *text, struct allow_rule *ret, const char **ret_
  */
 int allow_host_parse(const char *bytes, size_t size, uint16_t default_port, struct allow_host *ret);
 
-/* The rule that allows it; an internal one before any other. */
+/* The rule that allows it; an internal one before any other, and its own name before a suffix. */
 const struct allow_rule *allow_match(const struct allow_rule *rules, size_t count,
 				     const struct allow_host *host);
 

@@ -8,15 +8,22 @@
  *   is an address and must be allowed as such. A host and port that no rule names is refused, and no
  *   name is looked up for it. A head has 16 KiB and 10 seconds, in any pieces; bytes behind it belong
  *   to the tunnel.
+ * - Of allowed connections 64 a second are begun, and 256 at once after silence: names are looked up at
+ *   that rate at most, and the host's ports are used at that rate. The next one is not refused but waits
+ *   for its turn, in the order in which they came, for 8 seconds at most.
  * - An allowed name is looked up once, on the host (10 seconds; answers are kept for 30 seconds,
- *   failures for 5), each address is judged, and those that passed are what is connected to. Loopback,
- *   private, shared, link-local, multicast, unspecified, unique local, mapped, translated, metadata and
- *   reserved addresses do not pass, unless a rule says that exactly this host and port is internal. Both
- *   families are tried in turns, 250 ms apart, for 10 seconds; who is refused is told what was tried.
+ *   failures for 5), as it is: no search domain of resolv.conf is tried. A name that nobody waits for
+ *   any more is not looked up. Names that a rule spells out go before those of a suffix, which have six
+ *   of the eight look-ups.
+ * - Each address is judged, and those that passed are what is connected to. Loopback, private, shared,
+ *   link-local, multicast, unspecified, unique local, mapped, translated, metadata and reserved addresses
+ *   do not pass, unless a rule says that exactly this host and port is internal. Both families are tried
+ *   in turns, 250 ms apart, for 10 seconds; who is refused is told what was tried.
  * - Then 200 is said, and the first TLS records are read: 64 KiB, 10 seconds. Their server name must be
  *   the host of the CONNECT; where that is an address, there is no name, or it is that address. No TLS,
  *   no name or another name: the tunnel is closed, and none of it has gone upstream (there was only the
- *   connection itself, to a host that is allowed). An internal host and port may speak what it likes.
+ *   connection itself, to a host that is allowed, which is reset). An internal host and port may speak
+ *   what it likes.
  * - Plain HTTP (absolute form) is refused, but to an internal host and port: as plain HTTP, whether or
  *   not the host is allowed, since to allow it would not help.
  * - An end of one side is carried to the other as an end of that direction, a reset as a reset; no byte
@@ -53,7 +60,7 @@
 
 /* --- Deadlines ------------------------------------------------------------------------------------ */
 
-static void set_due(struct proxy *proxy, int64_t at)
+void proxy_set_due(struct proxy *proxy, int64_t at)
 {
 	if (at >= proxy->due)
 		return;
@@ -64,7 +71,7 @@ static void set_due(struct proxy *proxy, int64_t at)
 void proxy_client_set_deadline(struct proxy_client *client, int64_t at)
 {
 	client->deadline = at;
-	set_due(client->proxy, at);
+	proxy_set_due(client->proxy, at);
 }
 
 static void accept_again(struct proxy *proxy);
@@ -74,7 +81,7 @@ static void on_timer(struct timer *timer)
 	struct proxy *proxy = container_of(timer, struct proxy, timer);
 	const int64_t now = now_monotonic();
 	struct proxy_client *client, *next;
-	int64_t due = INT64_MAX;
+	int64_t due;
 
 	proxy->due = INT64_MAX;
 	/* One that is late may go, others do not go with it. */
@@ -83,6 +90,7 @@ static void on_timer(struct timer *timer)
 		if (client->deadline <= now)
 			proxy_client_late(client, now);
 	}
+	due = proxy_give_turns(proxy, now);
 	TAILQ_FOREACH(client, &proxy->clients, entry)
 	if (client->deadline < due)
 		due = client->deadline;
@@ -90,7 +98,7 @@ static void on_timer(struct timer *timer)
 		accept_again(proxy);
 	if (proxy->accept_at < due)
 		due = proxy->accept_at;
-	set_due(proxy, due);
+	proxy_set_due(proxy, due);
 }
 
 /* --- Accepting ------------------------------------------------------------------------------------ */
@@ -101,7 +109,7 @@ static void pause_accepting(struct proxy *proxy, int64_t until)
 	loop_remove(proxy->loop, &proxy->listener_source);
 	proxy->paused = true;
 	proxy->accept_at = until;
-	set_due(proxy, until);
+	proxy_set_due(proxy, until);
 }
 
 static void accept_again(struct proxy *proxy)
@@ -199,6 +207,7 @@ int proxy_start(struct proxy *proxy, struct loop *loop, int *listener,
 		.egress = EGRESS_INIT,
 	};
 	TAILQ_INIT(&proxy->clients);
+	TAILQ_INIT(&proxy->turns);
 	resolver_init(&proxy->resolver, loop);
 	/* Pages that nobody writes to cost nothing. */
 	proxy->shared.buffer = malloc(TUNNEL_BUFFER_BYTES);

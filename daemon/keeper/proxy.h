@@ -19,6 +19,9 @@
 /* Open files of that: two for a tunnel, a few more for each that is being connected. */
 #define PROXY_DESCRIPTORS (2 * PROXY_CLIENTS_MAX + 128)
 #define PROXY_IDLE_SECONDS (30 * 60.0)
+/* Connections to hosts that are begun: so many a second, and so many at once after silence. */
+#define PROXY_TURNS_A_SECOND 64
+#define PROXY_TURNS_AT_ONCE 256
 
 /* Borrowed for as long as the proxy runs. */
 struct proxy_policy {
@@ -47,6 +50,8 @@ struct proxy {
 	int64_t refuse_at; /* when the next refusal may be answered */
 	struct resolver resolver;
 	TAILQ_HEAD(, proxy_client) clients;
+	TAILQ_HEAD(, proxy_client) turns; /* those that wait for theirs to be connected */
+	int64_t turn_at;		  /* when the next one may be, if none was for long */
 	size_t client_count;
 	size_t tunnel_count;
 	uint64_t number; /* of the last tunnel */

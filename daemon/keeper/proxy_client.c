@@ -219,6 +219,7 @@ static void open_tunnel(struct proxy_client *client, size_t peeked, const char *
 	tell(client, &event, true);
 	client->opened = true;
 	client->state = PROXY_OPEN;
+	race_keep(tunnel->upstream.fd);
 	proxy_client_set_deadline(client, now_monotonic() + idle_nanoseconds(proxy));
 	await_bytes(client, 1);
 	tunnel->later = on_later;
@@ -413,6 +414,7 @@ static void decide(struct proxy_client *client, const struct connect_head *head)
 		refuse_head(client, VERDICT_too_many, 0, detail);
 	} else {
 		client->internal = rule->internal;
+		client->exact = !rule->suffix;
 		client->tunneling = true;
 		proxy->tunnel_count++;
 		watch_client(client, 0);

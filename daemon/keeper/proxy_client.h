@@ -10,7 +10,7 @@
 /* One connection that came from the sandbox; shared by proxy.c, proxy_client.c and proxy_reach.c only. */
 enum proxy_state {
 	PROXY_HEAD,	 /* what it wants is being read */
-	PROXY_LOOK_UP,	 /* the name is looked up */
+	PROXY_LOOK_UP,	 /* its turn has to come, or the name is looked up */
 	PROXY_RACE,	 /* an address is being connected to */
 	PROXY_HELLO,	 /* it was told 200; its first TLS record is awaited */
 	PROXY_OPEN,	 /* bytes go */
@@ -28,10 +28,13 @@ struct proxy_race {
 struct proxy_client {
 	struct proxy *proxy;
 	TAILQ_ENTRY(proxy_client) entry;
+	TAILQ_ENTRY(proxy_client) turn; /* while queued */
 	enum proxy_state state;
 	bool tunneling; /* one of the tunnels that are counted */
 	bool plain;	/* absolute form, and not CONNECT */
 	bool internal;
+	bool exact;  /* allowed by its name, and not by a suffix */
+	bool queued; /* waits for its turn */
 	bool opened; /* it was told that it is allowed: its end will be too */
 	struct allow_host host;
 	uint64_t number;
@@ -68,8 +71,12 @@ void proxy_client_connected(struct proxy_client *client, int fd);
 void proxy_client_reach(struct proxy_client *client);
 void proxy_client_reach_late(struct proxy_client *client, int64_t now);
 void proxy_client_stop_reaching(struct proxy_client *client);
+/* Begins with those whose turn it is; when the next one's will be, or INT64_MAX. May free some. */
+int64_t proxy_give_turns(struct proxy *proxy, int64_t now);
 
 /* proxy.c */
 void proxy_client_set_deadline(struct proxy_client *client, int64_t at);
+/* The timer comes then, or before. */
+void proxy_set_due(struct proxy *proxy, int64_t at);
 /* One has ended: the next may be accepted. */
 void proxy_has_room(struct proxy *proxy);

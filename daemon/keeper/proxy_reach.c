@@ -172,12 +172,11 @@ static bool parse_address(const char *text, struct sockaddr_storage *ret)
 	return inet_pton(AF_INET6, text, &v6->sin6_addr) == 1;
 }
 
-void proxy_client_reach(struct proxy_client *client)
+static void reach(struct proxy_client *client)
 {
 	struct sockaddr_storage address;
 	int r;
 
-	client->state = PROXY_LOOK_UP;
 	if (client->host.address) {
 		if (parse_address(client->host.name, &address))
 			judge_addresses(client, &address, 1);
@@ -187,13 +186,66 @@ void proxy_client_reach(struct proxy_client *client)
 	}
 	proxy_client_set_deadline(client, now_monotonic() + LOOK_UP_SECONDS * PROXY_SECOND);
 	client->wait.done = on_answer;
-	r = resolve(&client->proxy->resolver, client->host.name, &client->wait);
+	r = resolve(&client->proxy->resolver, client->host.name, client->exact, &client->wait);
 	if (r < 0)
 		unresolved(client, 0, strerror(-r));
 }
 
+/* --- Turns ---------------------------------------------------------------------------------------- */
+
+/* Whether it is somebody's turn; proxy->turn_at says when it will be, else. */
+static bool take_turn(struct proxy *proxy, int64_t now)
+{
+	const int64_t step = PROXY_SECOND / PROXY_TURNS_A_SECOND;
+	const int64_t earliest = now - (PROXY_TURNS_AT_ONCE - 1) * step;
+
+	if (proxy->turn_at > now)
+		return false;
+	proxy->turn_at = (proxy->turn_at < earliest ? earliest : proxy->turn_at) + step;
+	return true;
+}
+
+static void leave_turns(struct proxy_client *client)
+{
+	if (client->queued)
+		TAILQ_REMOVE(&client->proxy->turns, client, turn);
+	client->queued = false;
+}
+
+int64_t proxy_give_turns(struct proxy *proxy, int64_t now)
+{
+	struct proxy_client *client;
+
+	while ((client = TAILQ_FIRST(&proxy->turns)) && take_turn(proxy, now)) {
+		leave_turns(client);
+		reach(client);
+	}
+	return client ? proxy->turn_at : INT64_MAX;
+}
+
+/*
+ * The turn is taken before the name is looked up, so that names are not asked for at any rate either. It
+ * is taken when it comes, and not in advance: who left has taken nobody's. It comes within eight seconds,
+ * since there are no more tunnels.
+ */
+void proxy_client_reach(struct proxy_client *client)
+{
+	struct proxy *proxy = client->proxy;
+
+	client->state = PROXY_LOOK_UP;
+	if (TAILQ_EMPTY(&proxy->turns) && take_turn(proxy, now_monotonic())) {
+		reach(client);
+		return;
+	}
+	client->deadline = INT64_MAX;
+	client->queued = true;
+	TAILQ_INSERT_TAIL(&proxy->turns, client, turn);
+	proxy_set_due(proxy, proxy->turn_at);
+}
+
 void proxy_client_stop_reaching(struct proxy_client *client)
 {
+	leave_turns(client);
 	resolve_cancel(&client->wait);
 	forget_race(client);
 }

@@ -29,6 +29,18 @@ void race_socket_options(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 }
 
+static void reset_when_closed(int fd, bool yes)
+{
+	const struct linger linger = {.l_onoff = yes, .l_linger = 0};
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
+void race_keep(int fd)
+{
+	reset_when_closed(fd, false);
+}
+
 static void set_port(struct sockaddr_storage *address, uint16_t port)
 {
 	if (address->ss_family == AF_INET6)
@@ -131,6 +143,7 @@ static int begin(struct race_attempt *attempt)
 		return -errno;
 	race->open++;
 	race_socket_options(attempt->fd);
+	reset_when_closed(attempt->fd, true);
 	if (connect(attempt->fd, address, size_of(&attempt->address)) == 0)
 		return 1;
 	if (errno != EINPROGRESS)

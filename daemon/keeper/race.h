@@ -37,7 +37,9 @@ struct race {
 	struct race_attempt attempts[RACE_ADDRESSES_MAX];
 	/*
 	 * A connected socket, non-blocking, which is then the caller's; or -errno of the last one that
-	 * failed. The race is over, and may be freed here.
+	 * failed. The race is over, and may be freed here. Until race_keep it is reset when closed, as
+	 * those are that lost: who closes first keeps a port of the host for a minute otherwise, for
+	 * a connection on which nothing was sent.
 	 */
 	void (*done)(struct race *race, int fd);
 };
@@ -50,6 +52,8 @@ bool race_tick(struct race *race);
 /* When to call race_tick; INT64_MAX: not any more. */
 int64_t race_next(const struct race *race);
 void race_done(struct race *race);
+/* Something will be sent on it: from now on it ends as connections do. */
+void race_keep(int fd);
 
 /* What was tried and what came of it, for people: "192.0.2.1 (Connection refused), ...". */
 void race_text(const struct race *race, char *buffer, size_t size);

@@ -14,6 +14,16 @@
  * both to the end of the process. It waits for a packet, for seconds, and is ended with the process.
  *
  * Arenas are reserved, not used: a thread's costs some pages, and those who come later have it again.
+ *
+ * A thread is given a name when it has nothing else to do, so what waits is the main thread's alone and
+ * can be taken back. A thread that is inside getaddrinfo for a name that nobody wants any more stays
+ * there until the resolver has answered or resolv.conf's own timeout has passed.
+ *
+ * A name is looked up as it is, and never below a domain of resolv.conf's search list: that would be
+ * another name, which nothing allows. So the resolver's state of the thread is made anew for each
+ * look-up, from resolv.conf as it is then, and told so. (A name with a dot behind would say the same to
+ * DNS, and is not found in /etc/hosts.) nscd and nss-resolve, where nsswitch.conf leads there, are
+ * other processes with a way of their own: systemd-resolved searches for names of one label alone.
  */
 #include "resolve.h"
 
@@ -21,6 +31,7 @@
 #include <malloc.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <resolv.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +73,10 @@ struct resolve_pool {
 };
 
 struct resolve_name {
+	struct resolver *resolver;
 	TAILQ_ENTRY(resolve_name) entry;
+	enum resolve_state state;
+	bool exact;
 	TAILQ_HEAD(, resolve_wait) waits;
 	struct resolve_answer *answer; /* NULL while it is being looked up */
 	time_t until;
@@ -88,8 +102,16 @@ static void look_up(struct job *job)
 	struct resolve_answer *answer = &job->answer;
 	struct addrinfo *found = NULL, *at;
 
+	/* Of this thread: _res is no variable. */
+	if (res_ninit(&_res) < 0) {
+		answer->error = EAI_AGAIN;
+		return;
+	}
+	_res.options &= ~(unsigned long)(RES_DNSRCH | RES_DEFNAMES);
+	_res.options |= RES_NOALIASES;
 	answer->error = getaddrinfo(job->name, NULL, &hints, &found);
 	answer->system_error = answer->error == EAI_SYSTEM ? errno : 0;
+	res_nclose(&_res);
 	if (answer->error)
 		return;
 	for (at = found; at && answer->count < RESOLVE_ADDRESSES_MAX; at = at->ai_next) {
@@ -182,6 +204,19 @@ static int start_thread(struct thread *thread)
 	return -r;
 }
 
+/* Called with the lock: a thread that says so with the lock needs it no more. */
+static void join_ended(struct resolve_pool *pool)
+{
+	for (size_t i = 0; i < RESOLVE_THREADS_MAX; i++) {
+		struct thread *thread = &pool->threads[i];
+
+		if (thread->state != THREAD_ENDED)
+			continue;
+		pthread_join(thread->id, NULL);
+		thread->state = THREAD_NONE;
+	}
+}
+
 /* Called with the lock. Joins those that left, and has one more if nobody is free. */
 static int want_thread(struct resolve_pool *pool)
 {
@@ -189,6 +224,7 @@ static int want_thread(struct resolve_pool *pool)
 	size_t idle = 0, waiting = 0, alive = 0;
 	struct job *job;
 
+	join_ended(pool);
 	for (size_t i = 0; i < RESOLVE_THREADS_MAX; i++) {
 		struct thread *thread = &pool->threads[i];
 
@@ -204,22 +240,6 @@ static int want_thread(struct resolve_pool *pool)
 		return 0;
 	/* Those that are at work will come to it. */
 	return start_thread(none) < 0 && alive == 0 ? -EAGAIN : 0;
-}
-
-static void join_ended(struct resolve_pool *pool)
-{
-	for (size_t i = 0; i < RESOLVE_THREADS_MAX; i++) {
-		struct thread *thread = &pool->threads[i];
-		bool ended;
-
-		pthread_mutex_lock(&pool->lock);
-		ended = thread->state == THREAD_ENDED;
-		pthread_mutex_unlock(&pool->lock);
-		if (!ended)
-			continue;
-		pthread_join(thread->id, NULL);
-		thread->state = THREAD_NONE;
-	}
 }
 
 static struct resolve_pool *pool_new(int event_fd)
@@ -292,25 +312,43 @@ static void pool_free(struct resolve_pool *pool)
 
 /* --- Names ---------------------------------------------------------------------------------------- */
 
-static void forget(struct resolver *resolver, struct resolve_name *name)
+static void put(struct resolve_name *name, enum resolve_state state)
 {
-	TAILQ_REMOVE(&resolver->names, name, entry);
-	resolver->name_count--;
+	struct resolver *resolver = name->resolver;
+
+	name->state = state;
+	TAILQ_INSERT_TAIL(&resolver->names[state], name, entry);
+	resolver->known += state == RESOLVE_KNOWN;
+	resolver->handed += state == RESOLVE_HANDED;
+	resolver->handed_suffix += state == RESOLVE_HANDED && !name->exact;
+}
+
+static void pull(struct resolve_name *name)
+{
+	struct resolver *resolver = name->resolver;
+
+	TAILQ_REMOVE(&resolver->names[name->state], name, entry);
+	resolver->known -= name->state == RESOLVE_KNOWN;
+	resolver->handed -= name->state == RESOLVE_HANDED;
+	resolver->handed_suffix -= name->state == RESOLVE_HANDED && !name->exact;
+}
+
+static void forget(struct resolve_name *name)
+{
+	pull(name);
 	free(name->answer);
 	free(name);
 }
 
-/* Those whose time is over, and the oldest while there are too many. */
 static void forget_old(struct resolver *resolver)
 {
 	const time_t now = now_seconds();
 	struct resolve_name *name, *next;
 
-	for (name = TAILQ_FIRST(&resolver->names); name; name = next) {
+	for (name = TAILQ_FIRST(&resolver->names[RESOLVE_KNOWN]); name; name = next) {
 		next = TAILQ_NEXT(name, entry);
-		if (name->answer &&
-		    (name->until <= now || resolver->name_count >= RESOLVE_NAMES_MAX))
-			forget(resolver, name);
+		if (name->until <= now)
+			forget(name);
 	}
 }
 
@@ -318,34 +356,94 @@ static struct resolve_name *find(const struct resolver *resolver, const char *te
 {
 	struct resolve_name *name;
 
-	TAILQ_FOREACH(name, &resolver->names, entry)
+	for (size_t i = 0; i < RESOLVE_STATES; i++)
+		TAILQ_FOREACH(name, &resolver->names[i], entry)
 	if (strcmp(name->name, text) == 0)
 		return name;
 	return NULL;
 }
 
-/* Takes the job's answer over, and tells those who wait. */
-static void take(struct resolver *resolver, struct job *job)
+/* Keeps the answer, and tells those who wait. */
+static void answer_name(struct resolve_name *name, const struct resolve_answer *answer)
 {
-	struct resolve_name *name = job->owner;
+	struct resolver *resolver = name->resolver;
 	size_t size = offsetof(struct resolve_answer, addresses) +
-		      job->answer.count * sizeof(job->answer.addresses[0]);
-	struct resolve_answer *kept = malloc(size);
+		      answer->count * sizeof(answer->addresses[0]);
 	struct resolve_wait *wait;
 
 	while ((wait = TAILQ_FIRST(&name->waits))) {
 		TAILQ_REMOVE(&name->waits, wait, entry);
 		wait->name = NULL;
-		wait->done(wait, &job->answer);
+		wait->done(wait, answer);
 	}
-	if (!kept) {
-		forget(resolver, name);
+	name->answer = malloc(size);
+	if (!name->answer) {
+		forget(name);
 		return;
 	}
-	memcpy(kept, &job->answer, size);
-	name->answer = kept;
+	memcpy(name->answer, answer, size);
 	name->until = now_seconds() +
-		      (job->answer.error ? RESOLVE_KEEP_FAILURE_SECONDS : RESOLVE_KEEP_SECONDS);
+		      (answer->error ? RESOLVE_KEEP_FAILURE_SECONDS : RESOLVE_KEEP_SECONDS);
+	if (resolver->known >= RESOLVE_NAMES_MAX)
+		forget(TAILQ_FIRST(&resolver->names[RESOLVE_KNOWN]));
+	pull(name);
+	put(name, RESOLVE_KNOWN);
+}
+
+/* Hands the name to a thread. */
+static int begin(struct resolve_name *name)
+{
+	struct resolve_pool *pool = name->resolver->pool;
+	struct job *job = calloc(1, sizeof(*job));
+	int r;
+
+	if (!job)
+		return -ENOMEM;
+	job->owner = name;
+	memcpy(job->name, name->name, sizeof(job->name));
+	pthread_mutex_lock(&pool->lock);
+	TAILQ_INSERT_TAIL(&pool->waiting, job, entry);
+	r = want_thread(pool);
+	if (r < 0)
+		TAILQ_REMOVE(&pool->waiting, job, entry);
+	else
+		pthread_cond_signal(&pool->wanted);
+	pthread_mutex_unlock(&pool->lock);
+	if (r < 0) {
+		free(job);
+		return r;
+	}
+	pull(name);
+	put(name, RESOLVE_HANDED);
+	return 0;
+}
+
+static struct resolve_name *next_wanted(struct resolver *resolver)
+{
+	struct resolve_name *name = TAILQ_FIRST(&resolver->names[RESOLVE_WANTED]);
+
+	if (resolver->handed >= RESOLVE_THREADS_MAX)
+		return NULL;
+	if (!name && resolver->handed_suffix < RESOLVE_SUFFIX_THREADS_MAX)
+		name = TAILQ_FIRST(&resolver->names[RESOLVE_WANTED_SUFFIX]);
+	return name;
+}
+
+/* As many as there are threads for. */
+static void hand_out(struct resolver *resolver)
+{
+	struct resolve_name *name;
+	int r;
+
+	while ((name = next_wanted(resolver))) {
+		r = begin(name);
+		if (r < 0) {
+			const struct resolve_answer failed = {.error = EAI_SYSTEM,
+							      .system_error = -r};
+
+			answer_name(name, &failed);
+		}
+	}
 }
 
 static void on_done(struct source *source, uint32_t events)
@@ -361,13 +459,14 @@ static void on_done(struct source *source, uint32_t events)
 		return;
 	pthread_mutex_lock(&pool->lock);
 	TAILQ_CONCAT(&done, &pool->done, entry);
-	pthread_mutex_unlock(&pool->lock);
 	join_ended(pool);
+	pthread_mutex_unlock(&pool->lock);
 	while ((job = TAILQ_FIRST(&done))) {
 		TAILQ_REMOVE(&done, job, entry);
-		take(resolver, job);
+		answer_name(job->owner, &job->answer);
 		free(job);
 	}
+	hand_out(resolver);
 }
 
 /* --- Asking --------------------------------------------------------------------------------------- */
@@ -392,38 +491,35 @@ static int open_pool(struct resolver *resolver)
 	return r;
 }
 
-/* Hands the name to a thread. */
-static int begin(struct resolver *resolver, struct resolve_name *name)
+/* Nothing is done about it yet. */
+static int want(struct resolver *resolver, const char *text, bool exact, struct resolve_name **ret)
 {
-	struct resolve_pool *pool = resolver->pool;
-	struct job *job = calloc(1, sizeof(*job));
-	int r;
+	struct resolve_name *name;
+	int r = open_pool(resolver);
 
-	if (!job)
+	if (r < 0)
+		return r;
+	name = calloc(1, sizeof(*name));
+	if (!name)
 		return -ENOMEM;
-	job->owner = name;
-	memcpy(job->name, name->name, sizeof(job->name));
-	pthread_mutex_lock(&pool->lock);
-	TAILQ_INSERT_TAIL(&pool->waiting, job, entry);
-	r = want_thread(pool);
-	if (r < 0)
-		TAILQ_REMOVE(&pool->waiting, job, entry);
-	else
-		pthread_cond_signal(&pool->wanted);
-	pthread_mutex_unlock(&pool->lock);
-	if (r < 0)
-		free(job);
-	return r;
+	name->resolver = resolver;
+	name->exact = exact;
+	TAILQ_INIT(&name->waits);
+	strncpy(name->name, text, ALLOW_HOST_BYTES_MAX);
+	put(name, exact ? RESOLVE_WANTED : RESOLVE_WANTED_SUFFIX);
+	*ret = name;
+	return 0;
 }
 
 void resolver_init(struct resolver *resolver, struct loop *loop)
 {
 	*resolver = RESOLVER_INIT;
 	resolver->loop = loop;
-	TAILQ_INIT(&resolver->names);
+	for (size_t i = 0; i < RESOLVE_STATES; i++)
+		TAILQ_INIT(&resolver->names[i]);
 }
 
-int resolve(struct resolver *resolver, const char *text, struct resolve_wait *wait)
+int resolve(struct resolver *resolver, const char *text, bool exact, struct resolve_wait *wait)
 {
 	struct resolve_name *name;
 	int r;
@@ -435,33 +531,31 @@ int resolve(struct resolver *resolver, const char *text, struct resolve_wait *wa
 		return 0;
 	}
 	if (!name) {
-		r = open_pool(resolver);
+		r = want(resolver, text, exact, &name);
 		if (r < 0)
 			return r;
-		name = calloc(1, sizeof(*name));
-		if (!name)
-			return -ENOMEM;
-		TAILQ_INIT(&name->waits);
-		strncpy(name->name, text, ALLOW_HOST_BYTES_MAX);
-		r = begin(resolver, name);
-		if (r < 0) {
-			free(name);
-			return r;
-		}
-		TAILQ_INSERT_TAIL(&resolver->names, name, entry);
-		resolver->name_count++;
+	} else if (exact && name->state == RESOLVE_WANTED_SUFFIX) {
+		pull(name);
+		name->exact = true;
+		put(name, RESOLVE_WANTED);
 	}
 	TAILQ_INSERT_TAIL(&name->waits, wait, entry);
 	wait->name = name;
+	hand_out(resolver);
 	return 0;
 }
 
 void resolve_cancel(struct resolve_wait *wait)
 {
-	if (!wait->name)
+	struct resolve_name *name = wait->name;
+
+	if (!name)
 		return;
-	TAILQ_REMOVE(&wait->name->waits, wait, entry);
+	TAILQ_REMOVE(&name->waits, wait, entry);
 	wait->name = NULL;
+	if (TAILQ_EMPTY(&name->waits) &&
+	    (name->state == RESOLVE_WANTED || name->state == RESOLVE_WANTED_SUFFIX))
+		forget(name);
 }
 
 void resolver_done(struct resolver *resolver)
@@ -474,6 +568,7 @@ void resolver_done(struct resolver *resolver)
 	if (resolver->event_fd >= 0)
 		loop_remove(resolver->loop, &resolver->source);
 	resolver->event_fd = fd_close(resolver->event_fd);
-	while ((name = TAILQ_FIRST(&resolver->names)))
-		forget(resolver, name);
+	for (size_t i = 0; i < RESOLVE_STATES; i++)
+		while ((name = TAILQ_FIRST(&resolver->names[i])))
+			forget(name);
 }

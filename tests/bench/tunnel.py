@@ -289,5 +289,6 @@ def idle_tunnels(bench):
 def measure(backend, folder, scale):
     with Bench(backend, folder) as bench:
         downloads(bench, max(1 << 20, int((2 << 30) * scale)))
-        new_tunnels(bench, max(20, int(1000 * scale)))
+        # So many of one Trial wait for no turn (PROXY_TURNS_AT_ONCE).
+        new_tunnels(bench, max(20, int(750 * scale)))
         idle_tunnels(bench)

@@ -578,6 +578,9 @@ START_TEST(an_internal_rule_wins)
 	ck_assert_ptr_eq(allow_match(both, 4, &host), &both[2]);
 	ck_assert_ptr_eq(allow_match(both, 2, &host), &both[0]);
 	ck_assert_ptr_eq(allow_match(both + 3, 1, &host), &both[3]);
+	both[2].internal = false;
+	ck_assert_ptr_eq(allow_match(both + 1, 2, &host), &both[2]);
+	both[2].internal = true;
 	ck_assert_int_eq(allow_host_parse("c.b.example:443", 15, 0, &host), 0);
 	ck_assert_ptr_eq(allow_match(both, 4, &host), &both[1]);
 }

@@ -180,7 +180,7 @@ static int note_secret(const struct policy *policy, const struct bound *bound,
 			continue;
 		shown = display(bound->place.canonical);
 		place = display(guard->place.canonical);
-		return plan_note(
+		return plan_warn(
 			policy->plan,
 			"%s: %s can be read inside, and it is, contains or lies in %s (%s)",
 			bound->field, shown, guard->what, place);

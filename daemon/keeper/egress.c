@@ -48,18 +48,43 @@ static bool grow(struct egress *egress)
 	return true;
 }
 
+/* Nothing was done for it: neither was a name looked up nor a connection begun. */
+static bool is_refused(enum verdict verdict)
+{
+	switch (verdict) {
+	case VERDICT_not_allowed:
+	case VERDICT_plain_http:
+	case VERDICT_bad_request:
+	case VERDICT_too_many:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool has_room(const struct egress *egress, enum verdict verdict)
+{
+	if (is_refused(verdict) && egress->refused_count == EGRESS_REFUSED_MAX)
+		return false;
+	if (verdict != VERDICT_allowed && egress->not_allowed_count == EGRESS_NOT_ALLOWED_MAX)
+		return false;
+	return egress->count < EGRESS_ENTRIES_MAX;
+}
+
 static struct egress_entry *add(struct egress *egress, const struct egress_event *event,
 				uint32_t hash)
 {
 	struct egress_entry *entry;
 	char *host;
 
-	if (egress->count == EGRESS_ENTRIES_MAX || !grow(egress))
+	if (!has_room(egress, event->verdict) || !grow(egress))
 		return NULL;
 	host = strdup(event->host);
 	if (!host)
 		return NULL;
 	entry = &egress->entries[egress->count++];
+	egress->refused_count += is_refused(event->verdict);
+	egress->not_allowed_count += event->verdict != VERDICT_allowed;
 	*entry = (struct egress_entry){
 		.host = host,
 		.port = event->port,

@@ -13,8 +13,14 @@
  * What a Trial connected to, and what became of it: one entry for each host, port and verdict, of
  * the first thousand; what came after these is summed. Names are at most 253 bytes long, so that the
  * whole never takes more than half a megabyte.
+ *
+ * A Trial can ask for as many names as it likes. So what was refused on its request alone has half of them
+ * at most, and all that was not allowed in the end three quarters: whatever was looked up or connected to
+ * finds room behind any number of refusals, and what was spoken to behind any number of failures.
  */
 #define EGRESS_ENTRIES_MAX 1000
+#define EGRESS_REFUSED_MAX (EGRESS_ENTRIES_MAX / 2)
+#define EGRESS_NOT_ALLOWED_MAX (EGRESS_ENTRIES_MAX * 3 / 4)
 #define EGRESS_ADDRESSES_MAX 4
 
 struct egress_address {
@@ -41,8 +47,10 @@ struct egress_entry {
 struct egress {
 	struct egress_entry *entries; /* in the order of first_at */
 	size_t count;
+	size_t refused_count;	  /* of them */
+	size_t not_allowed_count; /* of them, with the refused */
 	size_t capacity;
-	/* Of host, port and verdict beyond the thousand. */
+	/* Of host, port and verdict beyond the thousand, or beyond what their kind may have of it. */
 	uint64_t more_count;
 	uint64_t more_sent_bytes;
 	uint64_t more_received_bytes;

@@ -71,7 +71,7 @@ START_TEST(beyond_a_thousand_all_is_summed)
 
 	for (int i = 0; i < EGRESS_ENTRIES_MAX; i++) {
 		snprintf(host, sizeof(host), "h%d.example.com", i);
-		ck_assert_uint_eq(count(host, 443, VERDICT_not_allowed, i), (size_t)i);
+		ck_assert_uint_eq(count(host, 443, VERDICT_allowed, i), (size_t)i);
 	}
 	for (int i = 0; i < 7; i++) {
 		snprintf(host, sizeof(host), "more%d.example.com", i);
@@ -81,12 +81,50 @@ START_TEST(beyond_a_thousand_all_is_summed)
 	egress_add_bytes(&egress, more, 3, 4);
 	egress_add_bytes(&egress, more, 3, 4);
 	/* Those of the thousand go on being counted one by one. */
-	ck_assert_uint_eq(count("h5.example.com", 443, VERDICT_not_allowed, 0), 5);
+	ck_assert_uint_eq(count("h5.example.com", 443, VERDICT_allowed, 0), 5);
 	ck_assert_uint_eq(egress.entries[5].count, 2);
 	ck_assert_uint_eq(egress.count, EGRESS_ENTRIES_MAX);
 	ck_assert_uint_eq(egress.more_count, 7);
 	ck_assert_uint_eq(egress.more_sent_bytes, 6);
 	ck_assert_uint_eq(egress.more_received_bytes, 8);
+}
+END_TEST
+
+/* So many names with that verdict. How many of them have an entry. */
+static size_t count_many(const char *what, enum verdict verdict)
+{
+	size_t before = egress.count;
+	char host[32];
+
+	for (int i = 0; i < EGRESS_ENTRIES_MAX + 10; i++) {
+		snprintf(host, sizeof(host), "%s%d.example.com", what, i);
+		count(host, 443, verdict, i);
+	}
+	return egress.count - before;
+}
+
+START_TEST(refusals_and_failures_leave_room)
+{
+	size_t all = 5 * (EGRESS_ENTRIES_MAX + 10);
+
+	ck_assert_uint_eq(count_many("a", VERDICT_not_allowed), EGRESS_REFUSED_MAX);
+	ck_assert_uint_eq(count_many("b", VERDICT_plain_http), 0);
+	ck_assert_uint_eq(count_many("c", VERDICT_too_many), 0);
+	ck_assert_uint_eq(count_many("d", VERDICT_unresolved),
+			  EGRESS_NOT_ALLOWED_MAX - EGRESS_REFUSED_MAX);
+	ck_assert_uint_eq(count_many("e", VERDICT_allowed),
+			  EGRESS_ENTRIES_MAX - EGRESS_NOT_ALLOWED_MAX);
+	ck_assert_uint_eq(egress.count, EGRESS_ENTRIES_MAX);
+	ck_assert_uint_eq(egress.more_count, all - EGRESS_ENTRIES_MAX);
+}
+END_TEST
+
+START_TEST(what_failed_has_room_alone)
+{
+	ck_assert_uint_eq(count_many("a", VERDICT_unreachable), EGRESS_NOT_ALLOWED_MAX);
+	ck_assert_uint_eq(count_many("b", VERDICT_not_allowed), 0);
+	ck_assert_uint_eq(count_many("c", VERDICT_allowed),
+			  EGRESS_ENTRIES_MAX - EGRESS_NOT_ALLOWED_MAX);
 }
 END_TEST
 
@@ -152,6 +190,8 @@ int main(void)
 	tcase_add_test(tests, each_host_port_and_verdict_is_one);
 	tcase_add_test(tests, bytes_go_to_their_entry);
 	tcase_add_test(tests, beyond_a_thousand_all_is_summed);
+	tcase_add_test(tests, refusals_and_failures_leave_room);
+	tcase_add_test(tests, what_failed_has_room_alone);
 	tcase_add_test(tests, the_first_addresses_are_kept_once_each);
 	tcase_add_test(tests, names_are_copied);
 	suite_add_tcase(suite, tests);

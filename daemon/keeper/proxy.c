@@ -179,14 +179,11 @@ static void on_listener(struct source *source, uint32_t events)
 /* What accepted sockets have from it. */
 static int set_listener(int fd)
 {
-	const int on = 1;
 	int flags = fcntl(fd, F_GETFL);
 
-	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)) < 0)
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
-	race_socket_options(fd);
-	return 0;
+	return race_socket_options(fd);
 }
 
 int proxy_start(struct proxy *proxy, struct loop *loop, int *listener,

@@ -16,7 +16,7 @@
 #define KEEPALIVE_INTERVAL_SECONDS 15
 #define KEEPALIVE_COUNT 4
 
-void race_socket_options(int fd)
+int race_socket_options(int fd)
 {
 	const int on = 1, idle = KEEPALIVE_IDLE_SECONDS, interval = KEEPALIVE_INTERVAL_SECONDS,
 		  count = KEEPALIVE_COUNT;
@@ -27,6 +27,7 @@ void race_socket_options(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
 	setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
 	setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	return setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)) < 0 ? -errno : 0;
 }
 
 static void reset_when_closed(int fd, bool yes)
@@ -136,13 +137,16 @@ static int begin(struct race_attempt *attempt)
 {
 	struct race *race = attempt->race;
 	const struct sockaddr *address = (const struct sockaddr *)(const void *)&attempt->address;
+	int r;
 
 	attempt->fd = socket(attempt->address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC,
 			     IPPROTO_TCP);
 	if (attempt->fd < 0)
 		return -errno;
 	race->open++;
-	race_socket_options(attempt->fd);
+	r = race_socket_options(attempt->fd);
+	if (r < 0)
+		return r;
 	reset_when_closed(attempt->fd, true);
 	if (connect(attempt->fd, address, size_of(&attempt->address)) == 0)
 		return 1;

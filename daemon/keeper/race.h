@@ -60,5 +60,8 @@ void race_text(const struct race *race, char *buffer, size_t size);
 
 /* An address without its port. */
 void race_address_text(const struct sockaddr_storage *address, char *buffer, size_t size);
-/* What both legs of a tunnel have: bytes go at once, and a peer that is gone is noticed. */
-void race_socket_options(int fd);
+/*
+ * What both legs of a tunnel have: bytes go at once, a peer that is gone is noticed, and an urgent byte is
+ * one of the others: -errno when that cannot be.
+ */
+int race_socket_options(int fd);

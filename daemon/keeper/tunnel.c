@@ -53,8 +53,10 @@ int tunnel_consume(int fd, size_t size)
 	while (size > 0) {
 		ssize_t n = recv(fd, NULL, size, MSG_TRUNC | MSG_DONTWAIT);
 
+		if (n < 0 && errno == EINTR)
+			continue;
 		if (n <= 0)
-			return n < 0 && errno == EINTR ? 0 : -EIO;
+			return -EIO;
 		size -= (size_t)n;
 	}
 	return 0;

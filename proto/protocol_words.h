@@ -133,8 +133,8 @@
 	X(not_allowed, "none of the hosts allowed; nothing was looked up")               \
 	X(address_refused, "an allowed name that leads to no public address")            \
 	X(sni_mismatch, "what came first was no TLS, or for another name than was asked for")\
-	X(unresolved, "an allowed name that has no address, or none in time")            \
-	X(unreachable, "no address of it answered")                                      \
+	X(unresolved, "an allowed name that has no address, or none while one waited")            \
+	X(unreachable, "no address of it answered, or none while one waited")                                      \
 	X(bad_request, "no proxy request, or one that names no host")                    \
 	X(plain_http, "HTTP without TLS, to a host that is not internal")                \
 	X(too_many, "more at once than there can be")

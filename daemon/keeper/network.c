@@ -241,7 +241,7 @@ void network_finish(struct trial_network *network, const struct keeper_plan *pla
 	network->address_texts = calloc(count * CONNECTION_ADDRESSES_MAX + 1,
 					sizeof(*network->address_texts));
 	record->has.no_network_used = plan->expects_network;
-	record->no_network_used = egress->count == 0;
+	record->no_network_used = egress->count == 0 && egress->more_count == 0;
 	fill_more(egress, record);
 	/* Without memory for it the record is told without it, rather than not at all. */
 	if (!network->connections || !network->addresses || !network->address_texts)

@@ -32,7 +32,12 @@
  * - A refusal is a 403 with a line that an agent can read; what could not be done is told as 502, 503 or
  *   504 and why. At most a hundred of them are answered in a second: up to 64 more wait for their turn,
  *   and the rest are closed and only counted. There are at most 512 tunnels; the next one is told 503.
- * - Whatever happened is in the egress, and is told as it happens.
+ * - An urgent byte (MSG_OOB) is a byte like others; where one keeps a head or a hello from being read, that
+ *   is refused at once.
+ * - Whatever was decided is one row's count in the egress, also where the client, or the Trial, ended before
+ *   there was a tunnel, and is told as it happens; of what was given up, only a hundred in a second. Of the
+ *   1,000 rows at most 500 are of what was refused on its request alone, and at most 750 of all that was not
+ *   allowed in the end: a Trial that asks for many names hides none that it reached.
  *
  * Nothing that is not understood is passed on, and nothing can be asked of the proxy but this.
  *
@@ -226,6 +231,7 @@ void proxy_stop(struct proxy *proxy)
 		return;
 	loop_remove(proxy->loop, &proxy->listener_source);
 	proxy->listener = fd_close(proxy->listener);
+	proxy->stopping = true;
 	while ((client = TAILQ_FIRST(&proxy->clients)))
 		proxy_client_free(client);
 	if (proxy->timer.source.fd >= 0)

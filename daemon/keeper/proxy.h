@@ -43,11 +43,13 @@ struct proxy {
 	void (*told)(struct proxy *proxy, const struct egress_event *event);
 	struct source listener_source;
 	int listener;
-	bool paused;	   /* the listener is not in the loop */
+	bool paused; /* the listener is not in the loop */
+	bool stopping;
 	int64_t accept_at; /* monotonic, nanoseconds, as all below; INT64_MAX: once a connection ends */
 	struct timer timer; /* the one for all, set to `due` */
 	int64_t due;
-	int64_t refuse_at; /* when the next refusal may be answered */
+	int64_t refuse_at;  /* when the next refusal may be answered */
+	int64_t give_up_at; /* when the next one that was given up may be told */
 	struct resolver resolver;
 	TAILQ_HEAD(, proxy_client) clients;
 	TAILQ_HEAD(, proxy_client) turns; /* those that wait for theirs to be connected */

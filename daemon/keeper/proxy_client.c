@@ -7,7 +7,8 @@
  * CONNECT: head and hello are looked at where they are, and SO_RCVLOWAT says to wake up once there is
  * more than what was seen. So bytes that follow a head belong to the tunnel by themselves, and what goes
  * upstream first is the very buffer in which the hello was read. Urgent bytes stay in line: else one
- * could be taken out of a hello after it was looked at.
+ * could be taken out of a hello after it was looked at. What is behind one cannot be looked at before
+ * what precedes it was taken: a head or hello with one inside is refused.
  */
 #include "proxy_client.h"
 
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 
 #include "base/mem.h"
 #include "base/now.h"
@@ -25,6 +27,8 @@
 #define HEAD_SECONDS 10
 #define HELLO_SECONDS 10
 #define LINGER_SECONDS 2
+/* Without news one that woke the proxy up is not heard for so long. */
+#define PAUSE_NANOSECONDS 20000000
 /* Refusals that are answered: a hundred at once after a second of silence, a hundred a second else. */
 #define REFUSALS_A_SECOND 100
 /* And so many wait for their turn. */
@@ -52,6 +56,56 @@ static void await_bytes(const struct proxy_client *client, size_t size)
 	setsockopt(client_fd(client), SOL_SOCKET, SO_RCVLOWAT, &mark, sizeof(mark));
 }
 
+/* --- Looking at what it sent ---------------------------------------------------------------------- */
+
+static void listen_to(struct proxy_client *client)
+{
+	watch_client(client, EPOLLIN | EPOLLRDHUP);
+	proxy_client_set_deadline(client, client->give_up_at);
+}
+
+/* A head, or a hello, from its first byte. */
+static void begin_looking(struct proxy_client *client, enum proxy_state state, int seconds)
+{
+	client->state = state;
+	client->seen = 0;
+	client->give_up_at = now_monotonic() + seconds * PROXY_SECOND;
+	await_bytes(client, 1);
+	listen_to(client);
+}
+
+/* As of recv. *ret_urgent: more is there, and an urgent byte is before it. */
+static ssize_t look(const struct proxy_client *client, char *buffer, size_t size, bool *ret_urgent)
+{
+	int there = 0;
+	ssize_t n;
+
+	/* First: what comes in between can only make it more that is seen. */
+	if (ioctl(client_fd(client), FIONREAD, &there) < 0)
+		there = 0;
+	n = recv(client_fd(client), buffer, size, MSG_PEEK | MSG_DONTWAIT);
+	*ret_urgent = n > 0 && (size_t)n < size && n < there;
+	return n;
+}
+
+/*
+ * It has to be `wanted` bytes, and is `seen` so far. A kernel that is short of memory, or whose buffers
+ * are smaller than the mark, tells of what is there all the time, whatever the mark is: then it is asked
+ * again by the clock.
+ */
+static void look_again(struct proxy_client *client, size_t seen, size_t wanted)
+{
+	int64_t at = now_monotonic() + PAUSE_NANOSECONDS;
+
+	if (seen > client->seen) {
+		client->seen = seen;
+		await_bytes(client, wanted);
+		return;
+	}
+	watch_client(client, 0);
+	proxy_client_set_deadline(client, at < client->give_up_at ? at : client->give_up_at);
+}
+
 /* --- Telling -------------------------------------------------------------------------------------- */
 
 static struct egress_event event_of(const struct proxy_client *client, enum verdict verdict,
@@ -73,6 +127,7 @@ static void tell(struct proxy_client *client, const struct egress_event *event, 
 	struct proxy *proxy = client->proxy;
 
 	client->egress = egress_count(&proxy->egress, event);
+	client->counted = true;
 	if (also_told && proxy->told)
 		proxy->told(proxy, event);
 	else
@@ -84,14 +139,22 @@ static void tell_end(struct proxy_client *client)
 	struct proxy *proxy = client->proxy;
 	struct egress_event event = event_of(client, VERDICT_allowed, NULL);
 
-	if (!client->opened)
-		return;
 	event.opened = false;
 	event.sent_bytes = client->tunnel.client.bytes;
 	event.received_bytes = client->tunnel.upstream.bytes;
-	egress_add_bytes(&proxy->egress, client->egress, event.sent_bytes, event.received_bytes);
-	if (proxy->told)
+	if (client->counted)
+		egress_add_bytes(&proxy->egress, client->egress, event.sent_bytes,
+				 event.received_bytes);
+	if (client->opened && proxy->told)
 		proxy->told(proxy, &event);
+}
+
+static size_t upstream_address(const struct proxy_client *client, struct sockaddr_storage *ret)
+{
+	socklen_t size = sizeof(*ret);
+
+	*ret = (struct sockaddr_storage){0};
+	return getpeername(client->tunnel.upstream.fd, (struct sockaddr *)ret, &size) == 0;
 }
 
 /* It is none of the tunnels any more, or was none. */
@@ -104,18 +167,23 @@ static void stop_tunneling(struct proxy_client *client)
 
 /* --- Saying no ------------------------------------------------------------------------------------ */
 
-/* When the next one may be answered; -1: too many wait already. */
-static int64_t turn_of_refusal(struct proxy *proxy, int64_t now)
+/* When the next one has its turn; -1: so many wait already. */
+static int64_t take_turn(int64_t *next, int64_t now, int64_t waiting)
 {
 	const int64_t step = PROXY_SECOND / REFUSALS_A_SECOND;
-	int64_t at = proxy->refuse_at;
+	int64_t at = *next;
 
 	if (at < now - PROXY_SECOND + step)
 		at = now - PROXY_SECOND + step;
-	if (at > now + REFUSALS_WAITING_MAX * step)
+	if (at > now + waiting * step)
 		return -1;
-	proxy->refuse_at = at + step;
+	*next = at + step;
 	return at > now ? at : now;
+}
+
+static int64_t turn_of_refusal(struct proxy *proxy, int64_t now)
+{
+	return take_turn(&proxy->refuse_at, now, REFUSALS_WAITING_MAX);
 }
 
 static void linger(struct proxy_client *client)
@@ -209,13 +277,10 @@ static void open_tunnel(struct proxy_client *client, size_t peeked, const char *
 	struct proxy *proxy = client->proxy;
 	struct tunnel *tunnel = &client->tunnel;
 	struct egress_event event = event_of(client, VERDICT_allowed, detail);
-	struct sockaddr_storage address = {0};
-	socklen_t size = sizeof(address);
+	struct sockaddr_storage address;
 
-	if (getpeername(tunnel->upstream.fd, (struct sockaddr *)&address, &size) == 0) {
-		event.addresses = &address;
-		event.address_count = 1;
-	}
+	event.addresses = &address;
+	event.address_count = upstream_address(client, &address);
 	tell(client, &event, true);
 	client->opened = true;
 	client->state = PROXY_OPEN;
@@ -241,7 +306,10 @@ static void mismatch(struct proxy_client *client, bool tls, const char *detail)
 {
 	struct egress_event event = event_of(client, VERDICT_sni_mismatch, detail);
 	bool told = turn_of_refusal(client->proxy, now_monotonic()) >= 0;
+	struct sockaddr_storage address;
 
+	event.addresses = &address;
+	event.address_count = upstream_address(client, &address);
 	client->tunnel.upstream.fd = fd_close(client->tunnel.upstream.fd);
 	stop_tunneling(client);
 	tell(client, &event, told);
@@ -304,27 +372,25 @@ static size_t hello_wanted(const uint8_t *bytes, size_t size)
 static void read_hello(struct proxy_client *client, uint32_t events)
 {
 	char *buffer = client->proxy->shared.buffer, name[ALLOW_HOST_BYTES_MAX + 1];
-	ssize_t n = recv(client_fd(client), buffer, HELLO_BYTES_MAX, MSG_PEEK | MSG_DONTWAIT);
+	bool urgent;
+	ssize_t n = look(client, buffer, HELLO_BYTES_MAX, &urgent);
 	enum hello_result result;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		/* It did not want the connection after all, as those that connect in advance. */
-		struct egress_event event = event_of(client, VERDICT_allowed,
-						     "closed before anything was sent");
-
-		tell(client, &event, true);
 		proxy_client_free(client);
 		return;
 	}
 	result = hello_parse((const uint8_t *)buffer, (size_t)n, name);
 	if (result != HELLO_MORE)
 		judge_hello(client, result, name, (size_t)n);
+	else if (urgent)
+		mismatch(client, false, "an urgent byte is in the TLS hello");
 	else if (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
 		mismatch(client, false, "the TLS hello was cut short");
 	else
-		await_bytes(client, hello_wanted((const uint8_t *)buffer, (size_t)n));
+		look_again(client, (size_t)n, hello_wanted((const uint8_t *)buffer, (size_t)n));
 }
 
 /* --- Connected ------------------------------------------------------------------------------------ */
@@ -336,6 +402,7 @@ static bool send_origin(struct proxy_client *client)
 	ssize_t n = recv(client_fd(client), buffer, CONNECT_HEAD_BYTES_MAX,
 			 MSG_PEEK | MSG_DONTWAIT);
 	struct connect_head head;
+	ssize_t sent;
 	size_t size;
 
 	if (n <= 0)
@@ -345,11 +412,26 @@ static bool send_origin(struct proxy_client *client)
 	    strcmp(head.host.name, client->host.name) != 0)
 		return false;
 	size = connect_origin(buffer, &head, origin);
-	if (!send_all(client->tunnel.upstream.fd, origin, size))
-		return false;
-	client->tunnel.client.bytes += size;
-	client->proxy->shared.bytes += size;
-	return tunnel_consume(client_fd(client), head.size) == 0;
+	sent = send(client->tunnel.upstream.fd, origin, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (sent > 0) {
+		client->tunnel.client.bytes += (uint64_t)sent;
+		client->proxy->shared.bytes += (uint64_t)sent;
+	}
+	return sent == (ssize_t)size && tunnel_consume(client_fd(client), head.size) == 0;
+}
+
+static void refuse_origin(struct proxy_client *client)
+{
+	struct sockaddr_storage address;
+	const struct proxy_refusal refusal = {
+		.verdict = VERDICT_unreachable,
+		.detail = "it did not take the request",
+		.addresses = &address,
+		.address_count = upstream_address(client, &address),
+	};
+
+	client->tunnel.upstream.fd = fd_close(client->tunnel.upstream.fd);
+	proxy_client_refuse(client, &refusal);
 }
 
 void proxy_client_connected(struct proxy_client *client, int fd)
@@ -357,8 +439,13 @@ void proxy_client_connected(struct proxy_client *client, int fd)
 	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
 
 	client->tunnel.upstream.fd = fd;
-	if (client->plain ? !send_origin(client)
-			  : !send_all(client_fd(client), established, sizeof(established) - 1)) {
+	client->state = PROXY_HELLO;
+	client->seen = 0;
+	if (client->plain && !send_origin(client)) {
+		refuse_origin(client);
+		return;
+	}
+	if (!client->plain && !send_all(client_fd(client), established, sizeof(established) - 1)) {
 		proxy_client_free(client);
 		return;
 	}
@@ -366,9 +453,7 @@ void proxy_client_connected(struct proxy_client *client, int fd)
 		open_tunnel(client, 0, client->plain ? "plain HTTP" : NULL);
 		return;
 	}
-	client->state = PROXY_HELLO;
-	proxy_client_set_deadline(client, now_monotonic() + HELLO_SECONDS * PROXY_SECOND);
-	watch_client(client, EPOLLIN | EPOLLRDHUP);
+	begin_looking(client, PROXY_HELLO, HELLO_SECONDS);
 }
 
 /* --- The head ------------------------------------------------------------------------------------- */
@@ -425,8 +510,8 @@ static void decide(struct proxy_client *client, const struct connect_head *head)
 static void read_head(struct proxy_client *client, uint32_t events)
 {
 	char *buffer = client->proxy->shared.buffer;
-	ssize_t n = recv(client_fd(client), buffer, CONNECT_HEAD_BYTES_MAX,
-			 MSG_PEEK | MSG_DONTWAIT);
+	bool urgent;
+	ssize_t n = look(client, buffer, CONNECT_HEAD_BYTES_MAX, &urgent);
 	struct connect_head head;
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -440,8 +525,12 @@ static void read_head(struct proxy_client *client, uint32_t events)
 		refuse_head(client, VERDICT_bad_request, head.status, head.reason);
 		return;
 	}
+	if (head.result == CONNECT_MORE && urgent) {
+		refuse_head(client, VERDICT_bad_request, 0, "an urgent byte is in its head");
+		return;
+	}
 	if (head.result == CONNECT_MORE && !(events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))) {
-		await_bytes(client, (size_t)n + 1);
+		look_again(client, (size_t)n, (size_t)n + 1);
 		return;
 	}
 	/* It ends within its head, or cannot be read any more. */
@@ -471,7 +560,8 @@ static void on_client(struct source *source, uint32_t events)
 		break;
 	default:
 		/* Nothing was waited for: the client is gone, both ways. */
-		proxy_client_free(client);
+		if (events & (EPOLLHUP | EPOLLERR))
+			proxy_client_free(client);
 		break;
 	}
 }
@@ -493,15 +583,57 @@ int proxy_client_new(struct proxy *proxy, int fd)
 	client->tunnel.client.source.callback = on_client;
 	TAILQ_INSERT_TAIL(&proxy->clients, client, entry);
 	proxy->client_count++;
-	watch_client(client, EPOLLIN | EPOLLRDHUP);
-	proxy_client_set_deadline(client, now_monotonic() + HEAD_SECONDS * PROXY_SECOND);
+	begin_looking(client, PROXY_HEAD, HEAD_SECONDS);
 	return 0;
+}
+
+/*
+ * It ends, by itself or with the Trial, before it had a tunnel or a no: a name may have been looked up for
+ * it, or a host connected to. One that has its row was told, and one without a host asked for nothing.
+ */
+static void tell_given_up(struct proxy_client *client)
+{
+	const bool stopping = client->proxy->stopping;
+	struct sockaddr_storage addresses[RACE_ADDRESSES_MAX];
+	struct egress_event event = event_of(client, VERDICT_unresolved, NULL);
+
+	if (client->counted)
+		return;
+	switch (client->state) {
+	case PROXY_LOOK_UP:
+		if (client->queued)
+			event.detail = stopping ? "the Trial ended before its turn"
+						: "given up by the client before its turn";
+		else
+			event.detail =
+				stopping ? "the Trial ended while its name was looked up"
+					 : "given up by the client while its name was looked up";
+		break;
+	case PROXY_RACE:
+		event.verdict = VERDICT_unreachable;
+		event.detail = stopping ? "the Trial ended before any address answered"
+					: "given up by the client before any address answered";
+		event.address_count = proxy_client_tried(client, addresses);
+		break;
+	case PROXY_HELLO:
+		/* Nothing at all: it was connected to in advance, most likely. */
+		event.verdict = client->seen > 0 ? VERDICT_sni_mismatch : VERDICT_allowed;
+		event.detail = client->seen > 0 ? "the TLS hello was cut short"
+						: "closed before anything was sent";
+		event.address_count = upstream_address(client, addresses);
+		break;
+	default:
+		return;
+	}
+	event.addresses = addresses;
+	tell(client, &event, take_turn(&client->proxy->give_up_at, now_monotonic(), 0) >= 0);
 }
 
 void proxy_client_free(struct proxy_client *client)
 {
 	struct proxy *proxy = client->proxy;
 
+	tell_given_up(client);
 	tell_end(client);
 	proxy_client_stop_reaching(client);
 	stop_tunneling(client);
@@ -532,14 +664,20 @@ void proxy_client_late(struct proxy_client *client, int64_t now)
 {
 	switch (client->state) {
 	case PROXY_HEAD:
-		refuse_head(client, VERDICT_bad_request, 408, "its head took too long");
+		if (now < client->give_up_at)
+			listen_to(client);
+		else
+			refuse_head(client, VERDICT_bad_request, 408, "its head took too long");
 		break;
 	case PROXY_LOOK_UP:
 	case PROXY_RACE:
 		proxy_client_reach_late(client, now);
 		break;
 	case PROXY_HELLO:
-		mismatch(client, false, "no TLS hello came in time");
+		if (now < client->give_up_at)
+			listen_to(client);
+		else
+			mismatch(client, false, "no TLS hello came in time");
 		break;
 	case PROXY_OPEN:
 		look_at_idleness(client, now);

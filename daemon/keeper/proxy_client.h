@@ -33,13 +33,15 @@ struct proxy_client {
 	bool tunneling; /* one of the tunnels that are counted */
 	bool plain;	/* absolute form, and not CONNECT */
 	bool internal;
-	bool exact;  /* allowed by its name, and not by a suffix */
-	bool queued; /* waits for its turn */
-	bool opened; /* it was told that it is allowed: its end will be too */
+	bool exact;   /* allowed by its name, and not by a suffix */
+	bool queued;  /* waits for its turn */
+	bool counted; /* it has its row, which is one */
+	bool opened;  /* it was told that it is allowed: its end will be too */
 	struct allow_host host;
 	uint64_t number;
 	int64_t deadline;
-	int64_t give_up_at; /* while racing, beside the race's own deadline */
+	int64_t give_up_at; /* while read or racing, beside a nearer deadline */
+	size_t seen;	    /* of head or hello, when it was last looked at */
 	struct resolve_wait wait;
 	struct proxy_race *race; /* while racing */
 	char *answer;		 /* while refused */
@@ -73,6 +75,9 @@ void proxy_client_reach_late(struct proxy_client *client, int64_t now);
 void proxy_client_stop_reaching(struct proxy_client *client);
 /* Begins with those whose turn it is; when the next one's will be, or INT64_MAX. May free some. */
 int64_t proxy_give_turns(struct proxy *proxy, int64_t now);
+/* Those that it began to connect to. */
+size_t proxy_client_tried(const struct proxy_client *client,
+			  struct sockaddr_storage ret[RACE_ADDRESSES_MAX]);
 
 /* proxy.c */
 void proxy_client_set_deadline(struct proxy_client *client, int64_t at);

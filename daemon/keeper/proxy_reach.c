@@ -5,6 +5,7 @@
  */
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -28,18 +29,27 @@ static void forget_race(struct proxy_client *client)
 	client->race = NULL;
 }
 
+size_t proxy_client_tried(const struct proxy_client *client,
+			  struct sockaddr_storage ret[RACE_ADDRESSES_MAX])
+{
+	const struct race *race = client->race ? &client->race->race : NULL;
+	size_t count = 0;
+
+	for (; race && count < race->begun; count++)
+		ret[count] = race->attempts[count].address;
+	return count;
+}
+
 static void unreachable(struct proxy_client *client, bool late)
 {
-	const struct race *race = &client->race->race;
 	struct sockaddr_storage tried[RACE_ADDRESSES_MAX];
 	struct proxy_refusal refusal = {.verdict = VERDICT_unreachable, .addresses = tried};
 	char text[PROXY_TEXT_BYTES_MAX / 2];
 
-	race_text(race, text, sizeof(text));
+	race_text(&client->race->race, text, sizeof(text));
 	refusal.detail = text;
 	refusal.status = late ? 504 : 0;
-	for (size_t i = 0; i < race->begun; i++)
-		tried[refusal.address_count++] = race->attempts[i].address;
+	refusal.address_count = proxy_client_tried(client, tried);
 	forget_race(client);
 	proxy_client_refuse(client, &refusal);
 }
@@ -73,7 +83,13 @@ static void begin_race(struct proxy_client *client, const struct sockaddr_storag
 	struct proxy_race *race = malloc(sizeof(*race));
 
 	if (!race) {
-		proxy_client_free(client);
+		const struct proxy_refusal refusal = {
+			.verdict = VERDICT_unreachable,
+			.status = 503,
+			.detail = strerror(ENOMEM),
+		};
+
+		proxy_client_refuse(client, &refusal);
 		return;
 	}
 	race->client = client;

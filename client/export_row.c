@@ -60,6 +60,7 @@ static const char *const keys[] = {
 	"hosts",
 	"connections",
 	"connections_more",
+	"rerun_of",
 };
 
 /* Those of harness. */

@@ -16,6 +16,7 @@
 #include "base/fault_point.h"
 #include "base/now.h"
 #include "base/space.h"
+#include "queue/frozen.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
 #include "queue/login.h"
@@ -47,7 +48,8 @@ struct submit {
 	struct pair_list labels; /* point into spec_message */
 	struct message *spec_message;
 	msgpack_sbuffer spec;
-	char *prompt; /* inline bytes, copied */
+	msgpack_sbuffer facts; /* that it is accepted with; maybe empty */
+	char *prompt;	       /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
 	int prompt_fd;	   /* that the client sent, or -1 */
@@ -70,6 +72,7 @@ static void submit_free(struct submit *submit)
 	fd_close(submit->prompt_fd);
 	message_free(submit->spec_message);
 	msgpack_sbuffer_destroy(&submit->spec);
+	msgpack_sbuffer_destroy(&submit->facts);
 	fault_done(&submit->fault);
 	free(submit);
 	queue_call_ended(queue);
@@ -202,6 +205,7 @@ static void submit_insert(struct submit *submit)
 		.priority = submit->priority,
 		.key = submit->key,
 		.spec = {.data = (const uint8_t *)submit->spec.data, .size = submit->spec.size},
+		.facts = {.data = (const uint8_t *)submit->facts.data, .size = submit->facts.size},
 		.labels = submit->labels,
 	};
 	_cleanup_free_ void *body = NULL;
@@ -224,7 +228,7 @@ static void submit_insert(struct submit *submit)
 	ledger_insert(submit->queue->ledger, &submit->call, &trial);
 	/* While that is written, it is planned. */
 	if (claims && sched_claim_new(submit->trial) == 0)
-		start_prepare(submit->trial, &trial.spec);
+		start_prepare(submit->trial, &trial.spec, &trial.facts);
 }
 
 /* The prompt, on a thread of the pool: it syncs, and a path may lead anywhere. */
@@ -398,7 +402,10 @@ static void on_prompt_kept(uv_work_t *work, int status)
 		submit_insert(submit);
 }
 
-/* The request in its stored form: without the key (a column) and the prompt (a file). */
+/*
+ * The request in its stored form: without the key (a column) and the prompt (a file), of which is left
+ * only that there is one, as if each came as a descriptor.
+ */
 static int submit_take(struct submit *submit, const struct launch_request *request)
 {
 	struct launch_request spec = *request, stored;
@@ -411,10 +418,11 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	spec.has.prompt = false;
 	spec.prompt_file = NULL;
 	spec.has.prompt_file = false;
-	spec.has.prompt_descriptor = false;
 	submit->priority = request->priority;
 	submit->has_prompt = request->has.prompt || request->has.prompt_file ||
 			     submit->prompt_fd >= 0;
+	spec.has.prompt_descriptor = submit->has_prompt;
+	spec.prompt_descriptor = submit->has_prompt;
 	r = view_encode(&submit->spec, &launch_request_type, &spec);
 	if (r == 0)
 		r = message_parse(&submit->spec_message, submit->spec.data, submit->spec.size);
@@ -443,8 +451,11 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	return sd_id128_randomize(&submit->uuid);
 }
 
-static int submit_check(struct submit *submit, const struct launch_request *request)
+static int submit_check(struct submit *submit, const struct launch_request *request,
+			const struct trial_facts *facts)
 {
+	struct frozen_host storage;
+	const struct plan_host *host = frozen_host(&storage, submit->queue->host, facts);
 	Queue *queue = submit->queue;
 	const struct fault *unavailable = launcher_unavailable(queue->launcher);
 	char reason[QUEUE_REASON_BYTES];
@@ -467,7 +478,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	    (request->repository && space_is_low(queue, request->repository, reason)))
 		return fault_set(&submit->fault, ERROR_unavailable, "too little %s", reason),
 		       fault_hint(&submit->fault, SPACE_HINT);
-	return plan_check(queue->host, request, NULL, &submit->fault);
+	return plan_check(host, request, NULL, &submit->fault);
 }
 
 /* It was looked at: 0, FAULT, -errno. */
@@ -505,9 +516,16 @@ static void on_of_got(struct ledger_call *call)
 	submit_go_on(submit, r);
 }
 
-void queue_submit(Queue *queue, const struct launch_request *asked, int prompt_fd, submit_done done,
-		  void *context)
+void queue_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
+		  submit_done done, void *context)
 {
+	queue_submit_frozen(queue, request, prompt_fd, NULL, done, context);
+}
+
+void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int prompt_fd,
+			 const struct trial_facts *facts, submit_done done, void *context)
+{
+	static const struct trial_facts none;
 	struct submit_result failed = {.result = -ENOMEM};
 	struct launch_request settled = *asked, *request = &settled;
 	struct submit *submit = calloc(1, sizeof(*submit));
@@ -525,14 +543,17 @@ void queue_submit(Queue *queue, const struct launch_request *asked, int prompt_f
 	submit->context = context;
 	submit->fault = FAULT_INIT;
 	msgpack_sbuffer_init(&submit->spec);
+	msgpack_sbuffer_init(&submit->facts);
 	/* What it is accepted with is what it will have, whatever is configured by then. */
 	if (!request->has.network) {
 		request->has.network = true;
 		request->network = queue->host->config->network;
 	}
-	r = submit_check(submit, request);
+	r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)
 		r = submit_take(submit, request);
+	if (r == 0 && facts)
+		r = view_encode(&submit->facts, &trial_facts_type, facts);
 	FAULT_POINT(accept_checked);
 	if (r == 0 && request->has.of) {
 		submit->call.done = on_of_got;

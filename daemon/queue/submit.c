@@ -406,8 +406,11 @@ static void on_prompt_kept(uv_work_t *work, int status)
  * The request in its stored form: without the key (a column) and the prompt (a file), of which is left
  * only that there is one, as if each came as a descriptor.
  */
-static int submit_take(struct submit *submit, const struct launch_request *request)
+static int submit_take(struct submit *submit, const struct launch_request *request,
+		       const struct trial_facts *facts)
 {
+	struct frozen_host storage;
+	const struct plan_host *host = frozen_host(&storage, submit->queue->host, facts);
 	struct launch_request spec = *request, stored;
 	struct decode_error error;
 	int r;
@@ -434,7 +437,7 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	submit->labels = stored.labels;
 	submit->repository = repository_get(submit->queue, request);
 	submit->shares = request->share_repository;
-	submit->login = login_get(submit->queue, request, &r);
+	submit->login = login_get(submit->queue, host->config, request, &r);
 	if (r < 0)
 		return r;
 	if (request->has.key && !(submit->key = strdup(request->key)))
@@ -551,7 +554,7 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	}
 	r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)
-		r = submit_take(submit, request);
+		r = submit_take(submit, request, facts ?: &none);
 	if (r == 0 && facts)
 		r = view_encode(&submit->facts, &trial_facts_type, facts);
 	FAULT_POINT(accept_checked);

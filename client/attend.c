@@ -328,7 +328,8 @@ int attend(struct context *context, const struct spec *spec, bool follow)
 		r = watch_signals(&attendance);
 	if (r)
 		return r;
-	r = context_send_launch(context, spec->launch, spec->prompt_fd, &attendance.launch_number);
+	r = context_send_launch(context, spec->verb, spec->launch, spec->prompt_fd,
+				&attendance.launch_number);
 	if (!r)
 		r = attend_until_end(&attendance);
 	if (!r) {
@@ -343,4 +344,49 @@ int attend(struct context *context, const struct spec *spec, bool follow)
 	close(attendance.signal_fd);
 	json_decref(attendance.trial);
 	return r;
+}
+
+static int launch_only(struct context *context, const struct spec *spec)
+{
+	json_t *trial = NULL;
+	uint64_t number;
+	long long id;
+	int r;
+
+	r = context_send_launch(context, spec->verb, spec->launch, spec->prompt_fd, &number);
+	if (!r)
+		r = context_receive(context, number, &trial);
+	if (r)
+		return r;
+	id = (long long)json_whole(trial, "id", 0);
+	if (context->json)
+		context_print(context, trial);
+	else
+		printf("%lld\n", id);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		json_decref(trial);
+		return context_refuse(context, EXIT_OUTPUT, NULL,
+				      "cannot write to standard output: %s; Trial %lld was "
+				      "accepted and goes on",
+				      strerror(errno), id);
+	}
+	trial_tell_warnings(context, trial);
+	if (!context->json && isatty(STDERR_FILENO)) {
+		fprintf(stderr, "Trial %lld was accepted; trialctl wait %lld waits for its end\n",
+			id, id);
+		trial_tell_hold(trial);
+	}
+	json_decref(trial);
+	return 0;
+}
+
+int launch(struct context *context, const struct arguments *arguments, const struct spec *spec)
+{
+	bool follow = arguments_given(arguments, "follow");
+
+	/* A reader that goes must not end us in silence: a Trial is under way then. */
+	signal(SIGPIPE, SIG_IGN);
+	if (follow || arguments_given(arguments, "wait"))
+		return attend(context, spec, follow);
+	return launch_only(context, spec);
 }

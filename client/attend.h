@@ -13,3 +13,6 @@
  * some seconds later leaves. Returns the exit code.
  */
 int attend(struct context *context, const struct spec *spec, bool follow);
+
+/* The same with the options --wait or --follow among the arguments; without, its number is told. */
+int launch(struct context *context, const struct arguments *arguments, const struct spec *spec);

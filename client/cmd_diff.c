@@ -76,7 +76,7 @@ static json_t *launch_of(struct context *context, const json_t *trial, int *ret)
 
 static int run(struct context *context, const struct arguments *arguments)
 {
-	struct spec spec = {.prompt_fd = -1};
+	struct spec spec = {.verb = "launch", .prompt_fd = -1};
 	struct trials_error error;
 	json_t *trial;
 	uint64_t id;

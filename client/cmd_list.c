@@ -3,16 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "command.h"
 #include "exit_code.h"
+#include "filter.h"
 #include "json.h"
-#include "label.h"
 #include "print.h"
 #include "proto/protocol.h"
 #include "proto/quantity.h"
-#include "since.h"
 #include "trial_print.h"
 
 #define WORD_(name, doc) #name " "
@@ -35,20 +33,6 @@ static const struct option options[] = {
 /* The last but one, SIZE, is there only when it was asked for. */
 enum { COLUMNS = 9 };
 
-static int add_since(json_t *filter, const char *value, struct trials_error *ret_error)
-{
-	uint64_t moment;
-
-	if (parse_since(value, (uint64_t)time(NULL) * 1000000, &moment) < 0)
-		return usage_error(
-			ret_error, NULL,
-			"--since takes how long ago (90s, 2h, 1d) or a date "
-			"(2025-03-01, 2025-03-01T14:30, 2025-03-01T14:30:00Z); not \"%s\"",
-			value);
-	json_object_set_new(filter, "since", json_integer((json_int_t)moment));
-	return 0;
-}
-
 /* The arguments of the verb but for the page, and how many Trials are wanted in all. */
 static int make_filter(const struct arguments *arguments, json_t *filter, uint64_t *ret_limit,
 		       struct trials_error *ret_error)
@@ -67,7 +51,7 @@ static int make_filter(const struct arguments *arguments, json_t *filter, uint64
 		else if (strcmp(name, "size") == 0)
 			json_object_set_new(filter, "sizes", json_true());
 		else if (strcmp(name, "since") == 0)
-			r = add_since(filter, value, ret_error);
+			r = since_add(filter, value, ret_error);
 		else if (strcmp(name, "limit") == 0 &&
 			 (parse_unsigned(value, INT64_MAX, ret_limit) < 0 || !*ret_limit))
 			r = usage_error(ret_error, NULL, "--limit takes a whole number from 1 on");

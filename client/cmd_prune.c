@@ -6,8 +6,8 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
+#include "filter.h"
 #include "json.h"
-#include "label.h"
 #include "proto/quantity.h"
 
 static const struct option options[] = {

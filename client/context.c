@@ -181,10 +181,10 @@ int context_send(struct context *context, const char *verb, json_t *arguments, u
 	return send_with(context, verb, arguments, -1, ret_number);
 }
 
-int context_send_launch(struct context *context, json_t *launch, int prompt_fd,
+int context_send_launch(struct context *context, const char *verb, json_t *launch, int prompt_fd,
 			uint64_t *ret_number)
 {
-	return send_with(context, "launch", json_incref(launch), prompt_fd, ret_number);
+	return send_with(context, verb, json_incref(launch), prompt_fd, ret_number);
 }
 
 /* gone: said instead of the error when trialsd went away, unless it is NULL. */

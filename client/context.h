@@ -52,8 +52,9 @@ int context_call(struct context *context, const char *verb, json_t *arguments, j
 int context_send(struct context *context, const char *verb, json_t *arguments,
 		 uint64_t *ret_number);
 
-/* Sends a launch, with the descriptor of its prompt unless that is -1. Consumes nothing. */
-int context_send_launch(struct context *context, json_t *launch, int prompt_fd,
+/* Sends a launch, or what is like one, with the descriptor of its prompt unless that is -1. Consumes
+ * nothing. */
+int context_send_launch(struct context *context, const char *verb, json_t *launch, int prompt_fd,
 			uint64_t *ret_number);
 
 /* Takes the reply to what was sent, as context_call does. */

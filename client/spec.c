@@ -673,7 +673,7 @@ void spec_done(struct spec *spec)
 int spec_make(struct context *context, const struct arguments *arguments, struct spec *ret_spec)
 {
 	const char *from = arguments_value(arguments, "spec");
-	struct spec spec = {.prompt_fd = -1};
+	struct spec spec = {.verb = "launch", .prompt_fd = -1};
 	int r = 0;
 
 	if (from)

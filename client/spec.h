@@ -9,8 +9,9 @@
 /* The options of launch. */
 extern const struct option spec_options[];
 
-/* A launch as it is sent: the verb's arguments, and the descriptor that goes with them. */
+/* A launch as it is sent: the verb and its arguments, and the descriptor that goes with them. */
 struct spec {
+	const char *verb; /* launch, or rerun */
 	json_t *launch;
 	int prompt_fd; /* -1: none */
 };

@@ -7,6 +7,7 @@
 #include "json.h"
 #include "net_print.h"
 #include "neutralise.h"
+#include "plan_print.h"
 #include "print.h"
 #include "proto/quantity.h"
 #include "trial_print.h"
@@ -146,7 +147,7 @@ static bool ends_with(const char *text, const char *end)
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-static void format_limit(const char *name, double value, char *buffer, size_t size)
+void limit_format(const char *name, double value, char *buffer, size_t size)
 {
 	static const char *const bytes[] = {"memory", "swap", "tmp", "home", "output"};
 
@@ -182,7 +183,7 @@ static void print_limits(const struct context *context, const json_t *limits)
 				     TONE_FAINT};
 		char value[64];
 
-		format_limit(name, json_float(limit, "asked", 0), value, sizeof(value));
+		limit_format(name, json_float(limit, "asked", 0), value, sizeof(value));
 		/* Named as the option that sets it. */
 		if (ends_with(name, "_seconds"))
 			name[strlen(name) - strlen("_seconds")] = 0;
@@ -456,32 +457,6 @@ static void print_kept(const json_t *list)
 	}
 }
 
-/* The sandbox's arguments: an option and its values to a line, so that it can be read. */
-static void print_plan(const json_t *plan)
-{
-	json_t *item;
-	size_t i;
-
-	if (!json_array_size(plan))
-		return;
-	puts("\nplan:");
-	json_array_foreach(plan, i, item)
-	{
-		json_t *alone = need_memory(json_array());
-		char *word;
-
-		json_array_append(alone, item);
-		word = json_display_command(alone);
-		if (i == 0 || strncmp(word, "--", 2) == 0)
-			printf("%s  %s", i == 0 ? "" : "\n", word);
-		else
-			printf(" %s", word);
-		free(word);
-		json_decref(alone);
-	}
-	putchar('\n');
-}
-
 void trial_print(const struct context *context, const json_t *trial)
 {
 	char *end = trial_end(trial);
@@ -500,6 +475,7 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "position", "position");
 	json_print_field(trial, "waits_for", "waits for");
 	print_field(stdout, "held", hold);
+	json_print_field(trial, "rerun_of", "rerun of");
 	json_print_field(trial, "role", "role");
 	print_command(trial);
 	print_counters(trial);
@@ -512,7 +488,7 @@ void trial_print(const struct context *context, const json_t *trial)
 	print_limits(context, json_object_get(trial, "limits"));
 	print_logs(context, json_object_get(trial, "logs"));
 	net_print(context, trial);
-	print_plan(json_object_get(trial, "plan"));
+	plan_print(context, trial);
 	free(end);
 	free(hold);
 }

@@ -523,6 +523,9 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_VERDICT] = decode_word,
 	[FIELD_CONNECTIONS] = decode_structures,
 	[FIELD_CONNECTION_SUM] = decode_structure,
+	[FIELD_MOUNT_KIND] = decode_word,
+	[FIELD_MOUNTS] = decode_structures,
+	[FIELD_SANDBOX] = decode_structure,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

@@ -282,6 +282,9 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_VERDICT] = {encode_word, BY_HAS},
 	[FIELD_CONNECTIONS] = {encode_structures, BY_COUNT},
 	[FIELD_CONNECTION_SUM] = {encode_structure, BY_HAS},
+	[FIELD_MOUNT_KIND] = {encode_word, BY_HAS},
+	[FIELD_MOUNTS] = {encode_structures, BY_COUNT},
+	[FIELD_SANDBOX] = {encode_structure, BY_HAS},
 };
 
 static bool field_present(const struct field *field, const void *structure)

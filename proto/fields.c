@@ -73,6 +73,14 @@
 #define FIELDS LOGIN_VIEW_FIELDS
 #include "field_table.h"
 
+#define THIS sandbox_mount
+#define FIELDS MOUNT_FIELDS
+#include "field_table.h"
+
+#define THIS sandbox_view
+#define FIELDS SANDBOX_FIELDS
+#include "field_table.h"
+
 #define THIS outcome_record
 #define FIELDS OUTCOME_FIELDS
 #include "field_table.h"
@@ -87,6 +95,10 @@
 
 #define THIS launch_request
 #define FIELDS LAUNCH_FIELDS
+#include "field_table.h"
+
+#define THIS rerun_request
+#define FIELDS RERUN_FIELDS
 #include "field_table.h"
 
 #define THIS list_request
@@ -253,6 +265,7 @@ ASSERT_WIDTH_(stream)
 ASSERT_WIDTH_(check_state)
 ASSERT_WIDTH_(login_kind)
 ASSERT_WIDTH_(login_condition)
+ASSERT_WIDTH_(mount_kind)
 
 #define ARGUMENTS_(verb, FIELDS) [VERB_##verb] = &verb##_request_type,
 
@@ -284,6 +297,8 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_KEPT_LIST] = &kept_type,
 		[FIELD_CONNECTIONS] = &trial_connection_type,
 		[FIELD_CONNECTION_SUM] = &connection_sum_type,
+		[FIELD_MOUNTS] = &sandbox_mount_type,
+		[FIELD_SANDBOX] = &sandbox_view_type,
 	};
 
 	return types[type];

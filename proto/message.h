@@ -37,6 +37,7 @@
 #define BACKEND_ENUMERATOR_(name, doc) BACKEND_##name,
 #define STREAM_ENUMERATOR_(name, doc) STREAM_##name,
 #define CHECK_ENUMERATOR_(name, doc) CHECK_##name,
+#define MOUNT_KIND_ENUMERATOR_(name, doc) MOUNT_KIND_##name,
 #define LOGIN_KIND_ENUMERATOR_(name, doc) LOGIN_KIND_##name,
 #define LOGIN_CONDITION_ENUMERATOR_(name, doc) LOGIN_CONDITION_##name,
 
@@ -56,6 +57,7 @@ enum backend { PROTOCOL_BACKENDS(BACKEND_ENUMERATOR_) BACKEND_COUNT };
 enum stream { PROTOCOL_STREAMS(STREAM_ENUMERATOR_) STREAM_COUNT };
 enum check_state { PROTOCOL_CHECK_STATES(CHECK_ENUMERATOR_) CHECK_COUNT };
 enum login_kind { PROTOCOL_LOGIN_KINDS(LOGIN_KIND_ENUMERATOR_) LOGIN_KIND_COUNT };
+enum mount_kind { PROTOCOL_MOUNT_KINDS(MOUNT_KIND_ENUMERATOR_) MOUNT_KIND_COUNT };
 enum login_condition {
 	PROTOCOL_LOGIN_CONDITIONS(LOGIN_CONDITION_ENUMERATOR_) LOGIN_CONDITION_COUNT
 };
@@ -81,6 +83,7 @@ DECLARE_WORDS_(stream)
 DECLARE_WORDS_(check_state)
 DECLARE_WORDS_(login_kind)
 DECLARE_WORDS_(login_condition)
+DECLARE_WORDS_(mount_kind)
 
 /* Whether an outcome counts against the Arm. */
 bool outcome_counts(enum outcome outcome);
@@ -126,6 +129,7 @@ LIST_TYPE_(doctor_check_list, doctor_check)
 LIST_TYPE_(harness_view_list, harness_view)
 LIST_TYPE_(login_view_list, login_view)
 LIST_TYPE_(trial_toolchain_list, trial_toolchain)
+LIST_TYPE_(sandbox_mount_list, sandbox_mount)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -185,6 +189,9 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 #define MEMBER_LOGIN_CONDITION_(n) enum login_condition n;
 #define MEMBER_LOGINS_(n) struct login_view_list n;
 #define MEMBER_TRIAL_TOOLCHAINS_(n) struct trial_toolchain_list n;
+#define MEMBER_MOUNT_KIND_(n) enum mount_kind n;
+#define MEMBER_MOUNTS_(n) struct sandbox_mount_list n;
+#define MEMBER_SANDBOX_(n) struct sandbox_view n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
@@ -194,7 +201,7 @@ LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
 	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
 	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS) X(KEPT_LIST)  \
-	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM)
+	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM) X(MOUNT_KIND) X(MOUNTS) X(SANDBOX)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

@@ -61,6 +61,7 @@
 #define HOSTS_MAX 512		/* that one Trial may reach, wherever each is allowed */
 #define CONNECTIONS_MAX 1000	/* of one Trial, told one by one: of host, port and verdict */
 #define CONNECTION_ADDRESSES_MAX 4
+#define MOUNTS_MAX 4096 /* of one sandbox */
 
 /* Messages. See the head of this file for the form of a row. */
 
@@ -126,6 +127,12 @@
 	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX,                                                   \
 	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said")
 
+#define RERUN_FIELDS(X)                                                                          \
+	X(id, UINT, REQUIRED, 0, "the Trial to be launched again, as it was")                    \
+	X(changed, BOOL, OPTIONAL, 0, "what has changed since is noted, not refused")            \
+	X(labels, STRING_PAIRS, OPTIONAL, 64, "beside its labels, or in their place")            \
+	X(priority, INT, OPTIONAL, PRIORITY_MAX, "default: as it had")
+
 #define LIST_FIELDS(X)                                                                           \
 	X(state, STATE, OPTIONAL, 0, "only Trials in this state")                                \
 	X(outcome, OUTCOME, OPTIONAL, 0, "only Trials with this outcome")                        \
@@ -190,6 +197,7 @@
 #define PROTOCOL_REQUESTS(X)                                                                     \
 	X(hello, HELLO_FIELDS)                                                                   \
 	X(launch, LAUNCH_FIELDS)                                                                 \
+	X(rerun, RERUN_FIELDS)                                                                   \
 	X(list, LIST_FIELDS)                                                                     \
 	X(show, SHOW_FIELDS)                                                                     \
 	X(wait, WAIT_FIELDS)                                                                     \
@@ -342,6 +350,27 @@
 	X(programs, BYTES_LIST, OPTIONAL, 64, "its programs, through all symbolic links")        \
 	X(file, PATH, OPTIONAL, PATH_BYTES_MAX, "the configuration that said so")
 
+/* Something at a place of the sandbox. */
+#define MOUNT_FIELDS(X)                                                                          \
+	X(destination, BYTES, REQUIRED, PATH_BYTES_MAX, "where, inside")                         \
+	X(kind, MOUNT_KIND, REQUIRED, 0, "what")                                                 \
+	X(source, BYTES, OPTIONAL, PATH_BYTES_MAX, "of what is bound: on the host, or login, lock, prompt (trialsd's own); of a link: where it leads") \
+	X(mode, MODE, OPTIONAL, 0, "of what is bound")                                           \
+	X(size, SIZE, OPTIONAL, 0, "of tmpfs: bytes at most")                                    \
+	X(sha256, STRING, OPTIONAL, 64, "of a file that was made: its content, hexadecimal")
+
+/* What a sandbox was made of. No secret is told: see masked. */
+#define SANDBOX_FIELDS(X)                                                                        \
+	X(mounts, MOUNTS, REQUIRED, MOUNTS_MAX, "parents first")                                 \
+	X(command, BYTES_LIST, OPTIONAL, 8192, "what ran; words that are long, or hold a secret, are only described") \
+	X(cwd, PATH, OPTIONAL, PATH_BYTES_MAX, "where it ran")                                   \
+	X(environment, PAIRS, OPTIONAL, 2048, "all of its variables; values that are long, or secret, are only described") \
+	X(masked, STRINGS, OPTIONAL, 2048, "names of variables whose values are, or may be, secrets") \
+	X(internal, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist: hosts that may be internal, once allowed") \
+	X(limits, LIMITS, OPTIONAL, 0, "all that there were")                                    \
+	X(grace_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "from TERM to the end")                 \
+	X(idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "of network allowlist: after which a silent connection ends")
+
 /* A Trial, as show, list, launch, wait, cancel and the state event give it. */
 #define TRIAL_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "positive, never reused")                                       \
@@ -375,7 +404,9 @@
 	X(build, PATH, OPTIONAL, PATH_BYTES_MAX, "as asked (show)")                              \
 	X(skills, PATH, OPTIONAL, PATH_BYTES_MAX, "as asked (show)")                             \
 	X(binds, BINDS, OPTIONAL, 128, "as asked (show)")                                        \
-	X(environment_names, STRINGS, OPTIONAL, 1024, "of the variables asked for; not their values (show)")
+	X(environment_names, STRINGS, OPTIONAL, 1024, "of the variables asked for; not their values (show)") \
+	X(rerun_of, UINT, OPTIONAL, 0, "the Trial that it is once more")                         \
+	X(sandbox, SANDBOX, OPTIONAL, 0, "what the sandbox was made of, once started (show with plan)")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -551,9 +582,12 @@
 	M(harness_view, HARNESS_VIEW_FIELDS)                                                     \
 	M(login_view, LOGIN_VIEW_FIELDS)                                                         \
 	M(outcome_record, OUTCOME_FIELDS)                                                        \
+	M(sandbox_mount, MOUNT_FIELDS)                                                           \
+	M(sandbox_view, SANDBOX_FIELDS)                                                          \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
 	M(launch_request, LAUNCH_FIELDS)                                                         \
+	M(rerun_request, RERUN_FIELDS)                                                           \
 	M(list_request, LIST_FIELDS)                                                             \
 	M(show_request, SHOW_FIELDS)                                                             \
 	M(wait_request, WAIT_FIELDS)                                                             \

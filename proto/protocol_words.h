@@ -9,6 +9,7 @@
 #define PROTOCOL_VERBS(X)                                                                        \
 	X(hello, "agree on the version; must be the first request")                              \
 	X(launch, "accept a Trial: durable before the reply")                                    \
+	X(rerun, "accept a Trial that is an earlier one once more: durable before the reply")    \
 	X(list, "Trials, newest first, a page at a time")                                        \
 	X(show, "one Trial, whole")                                                              \
 	X(wait, "one Trial, once it has ended")                                                  \
@@ -74,7 +75,7 @@
 #define PROTOCOL_CAUSES(X)                                                                       \
 	X(session_unavailable, "no login, no key, no binary, or the command cannot be executed") \
 	X(sandbox_unavailable, "the sandbox could not be built or proved")                       \
-	X(arm_changed, "something the Arm froze has changed")                                    \
+	X(arm_changed, "something has changed that the Arm froze, or that the Trial had which it reruns") \
 	X(limits_unavailable, "a limit that was asked for is not in force")                      \
 	X(panel_refused, "the Panel does not meet its Bar")
 
@@ -121,6 +122,19 @@
 #define PROTOCOL_MODES(X)                                                                        \
 	X(ro, "read-only")                                                                       \
 	X(rw, "read-write")
+
+/* X(name, "meaning"): what is at a place of the sandbox */
+#define PROTOCOL_MOUNT_KINDS(X)                                                                  \
+	X(bind, "what was there on the host, by the descriptor that was looked at")              \
+	X(system, "a path of the system, as it is on the host, read-only")                       \
+	X(tmpfs, "an empty one")                                                                 \
+	X(folder, "an empty one, on the way to others")                                          \
+	X(link, "a symbolic link")                                                               \
+	X(file, "a file that was made for it")                                                   \
+	X(mask, "an empty file in the place of what would tell too much")                        \
+	X(proc, "processes, its own")                                                            \
+	X(dev, "a few devices")                                                                  \
+	X(sealed, "what is there can be changed no more")
 
 #define PROTOCOL_NETWORKS(X)                                                                     \
 	X(none, "its own empty network namespace")                                               \

@@ -54,6 +54,7 @@ DEFINE_WORDS_(stream, PROTOCOL_STREAMS, WORD_)
 DEFINE_WORDS_(check_state, PROTOCOL_CHECK_STATES, WORD_)
 DEFINE_WORDS_(login_kind, PROTOCOL_LOGIN_KINDS, WORD_)
 DEFINE_WORDS_(login_condition, PROTOCOL_LOGIN_CONDITIONS, WORD_)
+DEFINE_WORDS_(mount_kind, PROTOCOL_MOUNT_KINDS, WORD_)
 
 #define COUNTS_(name, counts, doc) counts,
 
@@ -81,6 +82,7 @@ const struct word_set *field_words(enum field_type type)
 		[FIELD_HOLD] = &hold_words,
 		[FIELD_LOGIN_KIND] = &login_kind_words,
 		[FIELD_LOGIN_CONDITION] = &login_condition_words,
+		[FIELD_MOUNT_KIND] = &mount_kind_words,
 	};
 
 	return sets[type];

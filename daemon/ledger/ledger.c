@@ -123,6 +123,7 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 		copy_text(copier, &work->trial.key);
 		copy_blob(copier, &work->trial.body);
 		copy_blob(copier, &work->trial.spec);
+		copy_blob(copier, &work->trial.facts);
 		copy_pairs(copier, &work->trial.labels);
 		break;
 	case WORK_CHANGE:

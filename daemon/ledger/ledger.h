@@ -93,6 +93,7 @@ struct ledger_new {
 	const char *key;  /* or NULL */
 	struct blob body; /* what must be equal for the key to mean the same Trial */
 	struct blob spec;
+	struct blob facts; /* maybe empty */
 	struct pair_list labels;
 	bool patient; /* as of a change */
 };

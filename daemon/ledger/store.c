@@ -49,7 +49,7 @@ static const char *const statement_texts[STATEMENT_COUNT] = {
 	[STATEMENT_COMMIT] = "COMMIT",
 	[STATEMENT_ROLLBACK] = "ROLLBACK",
 	[STATEMENT_INSERT] = "INSERT INTO trials (id, uuid, state, priority, submitted_at, key, "
-			     "key_body, spec) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+			     "key_body, spec, facts) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
 	[STATEMENT_INSERT_LABEL] = "INSERT OR IGNORE INTO labels (name, value, trial) "
 				   "VALUES (?1, ?2, ?3)",
 	[STATEMENT_INSERT_EVENT] = "INSERT INTO events (at, trial, state, before) "
@@ -249,6 +249,10 @@ int store_insert(Store *store, const struct ledger_new *trial, int *ret_answer,
 		statement_bind_blob(statement, 8, trial->spec);
 	else
 		sqlite3_bind_zeroblob(statement, 8, 0);
+	if (trial->facts.size > 0)
+		statement_bind_blob(statement, 9, trial->facts);
+	else
+		sqlite3_bind_null(statement, 9);
 	r = statement_run(store->statements[STATEMENT_INSERT]);
 	if (r == -EINVAL)
 		goto invalid;

@@ -112,6 +112,29 @@ int session_plan_program(const struct plan_host *host, const struct harness *har
 	return r == -EINPROGRESS ? 0 : r;
 }
 
+int session_plan_look(const struct plan_host *host, const struct launch_request *launch,
+		      struct program *ret_program, struct program_stamp *ret_stamp,
+		      char ret_digest[PROGRAM_DIGEST_BYTES], struct fault *ret_fault)
+{
+	const struct program_known *known = NULL;
+	const struct harness *harness = NULL;
+	struct program_request request;
+	int r;
+
+	*ret_program = PROGRAM_INIT;
+	ret_digest[0] = '\0';
+	r = find_harness(host, launch, &harness, ret_fault);
+	if (r != 0 || !harness)
+		return r;
+	request = program_request_of(host, harness, launch->executable);
+	r = program_find(ret_program, &request, ret_fault);
+	if (r == 0)
+		r = look_up(host, ret_program, ret_stamp, &known);
+	if (known)
+		memcpy(ret_digest, known->digest, PROGRAM_DIGEST_BYTES);
+	return r == -EINPROGRESS ? 0 : r;
+}
+
 static int open_source(struct session_plan *session, const char *home, const char *path)
 {
 	_cleanup_fault_ struct fault ignored = FAULT_INIT;

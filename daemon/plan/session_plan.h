@@ -83,6 +83,14 @@ int session_plan_add_program(const struct plan_host *host, const struct launch_r
 			     struct fault *fault);
 
 /*
+ * The program that a launch with a harness would have now, and its digest, "" when that is not known.
+ * FAULT: there is none.
+ */
+int session_plan_look(const struct plan_host *host, const struct launch_request *launch,
+		      struct program *ret_program, struct program_stamp *ret_stamp,
+		      char ret_digest[PROGRAM_DIGEST_BYTES], struct fault *ret_fault);
+
+/*
  * What can be refused before a launch is accepted: all that does not depend on whether the program
  * (but one that the launch names) and a login are there. prompt NULL: it is not at hand yet. ret_warnings (optional) is added to.
  */

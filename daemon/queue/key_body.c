@@ -32,10 +32,13 @@ int key_body(const struct blob *spec, const uint8_t prompt[SHA256_DIGEST_SIZE],
 	if (spec->size && message_parse(&message, spec->data, spec->size) == 0)
 		message_decode(message, message_root(message), &launch_request_type,
 			       UNKNOWN_KEYS_IGNORED, &launch, &error);
-	if (!launch.has.network || launch.network != NETWORK_allowlist) {
+	if (!launch.has.prompt_descriptor &&
+	    (!launch.has.network || launch.network != NETWORK_allowlist)) {
 		r = join(spec->data, spec->size, prompt, ret_body);
 	} else {
-		launch.has.network = false;
+		launch.has.prompt_descriptor = false;
+		if (launch.network == NETWORK_allowlist)
+			launch.has.network = false;
 		r = view_encode(&shorter, &launch_request_type, &launch);
 		if (r == 0) {
 			r = join(shorter.data, shorter.size, prompt, ret_body);

@@ -8,7 +8,8 @@
 /*
  * What a key stands for: the launch as it is stored, and the SHA-256 of its prompt (zeros: it has
  * none). A launch of the shipped default network is the same launch whether it says so or not: what is
- * stored says it, and what was stored before there was that default does not. The body is to be freed.
+ * stored says it, and what was stored before there was that default does not. Nor does that say that
+ * there is a prompt. The body is to be freed.
  */
 int key_body(const struct blob *spec, const uint8_t prompt[SHA256_DIGEST_SIZE],
 	     struct blob *ret_body);

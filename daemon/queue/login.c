@@ -96,7 +96,8 @@ static struct login_line *line_get(Queue *queue, const char *harness)
 	return line;
 }
 
-struct trial_login *login_get(Queue *queue, const struct launch_request *request, int *ret_error)
+struct trial_login *login_get(Queue *queue, const struct config *config,
+			      const struct launch_request *request, int *ret_error)
 {
 	struct trial_login *login;
 
@@ -111,10 +112,9 @@ struct trial_login *login_get(Queue *queue, const struct launch_request *request
 		*ret_error = -ENOMEM;
 		return NULL;
 	}
-	login->wall_seconds = request->limits.has.wall_seconds ? request->limits.wall_seconds
-			      : queue->host->config->limits.has.wall_seconds
-				      ? queue->host->config->limits.wall_seconds
-				      : -1;
+	login->wall_seconds = request->limits.has.wall_seconds	? request->limits.wall_seconds
+			      : config->limits.has.wall_seconds ? config->limits.wall_seconds
+								: -1;
 	return login;
 }
 

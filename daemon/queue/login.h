@@ -32,8 +32,12 @@ void logins_free(Queue *queue);
 /* At start, once all Trials are loaded: finishes what an earlier life could not. */
 void logins_load(Queue *queue);
 
-/* Of a launch with a Harness; NULL for others, or without memory (*ret_error -ENOMEM). */
-struct trial_login *login_get(Queue *queue, const struct launch_request *request, int *ret_error);
+/*
+ * Of a launch with a Harness; NULL for others, or without memory (*ret_error -ENOMEM). config: for what
+ * it does not say.
+ */
+struct trial_login *login_get(Queue *queue, const struct config *config,
+			      const struct launch_request *request, int *ret_error);
 /* Drops it; whatever it holds is let go. NULL is fine, as below. */
 void login_put(struct trial_login *login);
 /* It is this Trial's from now on. */

@@ -108,6 +108,13 @@ struct trial_work {
 	uint64_t ended_at;
 };
 
+/*
+ * submit.c: as queue_submit, of one that is another once more: facts are those that it is accepted with,
+ * used during the call only; NULL: it is none.
+ */
+void queue_submit_frozen(Queue *queue, const struct launch_request *request, int prompt_fd,
+			 const struct trial_facts *facts, submit_done done, void *context);
+
 /* sched.c */
 void sched_add(Queue *queue, struct trial *trial);
 void sched_remove(Queue *queue, struct trial *trial);
@@ -134,9 +141,15 @@ void hold_look(Queue *queue);
 
 /* start.c: plans a Trial and launches it. 0, FAULT with fault filled, -errno. */
 /* Plans it now, for start_launch, which tells what came of it. */
-void start_prepare(struct trial *trial, const struct blob *spec);
+void start_prepare(struct trial *trial, const struct blob *spec, const struct blob *facts);
 int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,
 		 const struct launch_watch *watch, struct fault *ret_fault);
+/*
+ * start.c: of a launch with a command that is another one once more (queue/frozen.h): whether it would
+ * be planned as that was. FAULT: no, and why.
+ */
+int start_compare(Queue *queue, const struct launch_request *launch,
+		  const struct trial_facts *accepted, struct fault *ret_fault);
 /* start.c: lets go of what only a start needs. */
 void start_done(struct trial_work *work);
 

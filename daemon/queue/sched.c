@@ -5,6 +5,7 @@
  * claimed and gives it back when its end is in the ledger, so that there are never more than
  * MaxRunning between the two. Nothing waits while it holds a slot.
  */
+#include "queue/frozen.h"
 #include "queue/login.h"
 #include "queue/prune.h"
 #include "queue/repository.h"
@@ -371,19 +372,22 @@ void queue_call_ended(Queue *queue)
 /* Which repository it writes to, and whose login it uses, from the launch as the ledger has it. */
 static void load_leases(struct trial *trial, const struct ledger_row *row)
 {
+	struct message *message = NULL, *facts_message = NULL;
+	struct trial_facts facts = {0};
+	struct frozen_host storage;
 	struct launch_request request;
-	struct decode_error error;
-	struct message *message;
+	const struct plan_host *host;
 	int ignored;
 
-	if (message_parse(&message, row->spec.data, row->spec.size) < 0)
+	if (!view_decode(&row->spec, &message, &launch_request_type, &request))
 		return;
-	if (message_decode(message, message_root(message), &launch_request_type,
-			   UNKNOWN_KEYS_IGNORED, &request, &error) == 0) {
-		trial->repository = repository_get(trial->queue, &request);
-		trial->shares = request.share_repository;
-		login_attach(trial, login_get(trial->queue, &request, &ignored));
-	}
+	if (!view_decode(&row->facts, &facts_message, &trial_facts_type, &facts))
+		facts = (struct trial_facts){0};
+	host = frozen_host(&storage, trial->queue->host, &facts);
+	trial->repository = repository_get(trial->queue, &request);
+	trial->shares = request.share_repository;
+	login_attach(trial, login_get(trial->queue, host->config, &request, &ignored));
+	message_free(facts_message);
 	message_free(message);
 }
 

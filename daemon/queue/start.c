@@ -6,6 +6,8 @@
  */
 #include "queue/start.h"
 
+#include "plan/sandbox_facts.h"
+#include "queue/frozen.h"
 #include "queue/kept_session.h"
 #include "queue/launch_file.h"
 #include "queue/login.h"
@@ -72,59 +74,111 @@ static struct trial_harness harness_facts(const struct launch_request *launch,
 	};
 }
 
-/* What its toolchains are; the array is to be freed, all else is the plan's. */
-static int toolchain_facts(const struct plan *plan, struct trial_toolchain **ret_toolchains)
+/* What is kept of a plan. Points into all of them. */
+static struct trial_facts facts_of(const struct plan *plan, const struct text_list *arguments,
+				   const struct sandbox_facts *sandbox,
+				   const struct trial_harness *harness,
+				   const struct trial_facts *accepted)
 {
-	*ret_toolchains = calloc(plan->toolchain_count + 1, sizeof(**ret_toolchains));
-	if (!*ret_toolchains)
-		return -ENOMEM;
-	for (size_t i = 0; i < plan->toolchain_count; i++) {
-		const struct plan_toolchain *toolchain = &plan->toolchains[i];
-
-		(*ret_toolchains)[i] = (struct trial_toolchain){
-			.has = {.name = true, .read_only = true, .path = true, .programs = true},
-			.name = toolchain->name,
-			.read_only = toolchain->read_only,
-			.path = toolchain->path,
-			.programs = toolchain->programs,
-			.file = toolchain->file,
-		};
-	}
-	return 0;
-}
-
-static int facts_keep(struct trial_work *work, const struct trial_harness *harness)
-{
-	_cleanup_free_ struct trial_toolchain *toolchains = NULL;
-	const struct plan *plan = work->plan;
 	struct trial_facts facts = {
 		.has = {.repository = plan->repository != NULL,
 			.network = true,
 			.notes = plan->notes.count > 0,
 			.plan = true,
-			.writable = work->writable.count > 0,
 			.wall_seconds = plan->limits.has.wall_seconds,
 			.harness = harness->name != NULL,
 			.toolchains = plan->toolchain_count > 0,
-			.hosts = plan->network == NETWORK_allowlist},
-		.hosts = plan->hosts,
-		.toolchains = {.count = plan->toolchain_count},
+			.hosts = plan->network == NETWORK_allowlist,
+			.sandbox = true},
+		.hosts = sandbox->hosts,
+		.toolchains = sandbox->toolchains,
 		.harness = *harness,
 		.repository = plan->repository,
 		.network = plan->network,
 		.notes = plan->notes,
-		.plan = work->arguments,
-		.writable = work->writable,
+		.plan = *arguments,
 		.wall_seconds = plan->limits.wall_seconds,
+		.sandbox = sandbox->view,
 	};
 
-	int r = toolchain_facts(plan, &toolchains);
+	frozen_copy(&facts, accepted);
+	return facts;
+}
 
-	if (r < 0)
+static int rerun_differs(struct plan *plan, const struct trial_facts *accepted,
+			 const char *difference, struct fault *fault)
+{
+	unsigned long long of = accepted->rerun_of;
+
+	if (accepted->rerun_changed)
+		return text_list_add_format(&plan->notes, "rerun of Trial %llu: %s", of,
+					    difference);
+	return fault_void(fault, CAUSE_arm_changed, "rerun of Trial %llu: %s", of, difference),
+	       fault_hint(fault, "to launch it all the same: trialctl rerun --changed %llu", of);
+}
+
+/* 0; FAULT: it is another one once more, and would not be the same. */
+static int facts_make(Queue *queue, struct plan *plan, const struct text_list *arguments,
+		      const struct sandbox_facts *sandbox, const struct trial_harness *harness,
+		      const struct trial_facts *accepted, const char *plan_digest,
+		      struct trial_facts *ret_facts, struct fault *ret_fault)
+{
+	_cleanup_free_ char *difference = NULL;
+	int r = 0;
+
+	*ret_facts = facts_of(plan, arguments, sandbox, harness, accepted);
+	if (accepted->has.rerun_of)
+		r = frozen_compare(queue, accepted, plan_digest, ret_facts, &difference);
+	if (r == 0 && difference)
+		r = rerun_differs(plan, accepted, difference, ret_fault);
+	ret_facts->notes = plan->notes;
+	ret_facts->has.notes = plan->notes.count > 0;
+	return r;
+}
+
+static int facts_keep(struct trial_work *work, const struct trial_harness *harness,
+		      const struct trial_facts *accepted, struct fault *ret_fault)
+{
+	_cleanup_(sandbox_facts_done) struct sandbox_facts sandbox = {0};
+	struct trial_facts facts;
+	int r = sandbox_facts_make(&sandbox, work->plan);
+
+	if (r == 0)
+		r = facts_make(work->trial->queue, work->plan, &work->arguments, &sandbox, harness,
+			       accepted, work->plan_digest, &facts, ret_fault);
+	if (r != 0)
 		return r;
-	facts.toolchains.items = toolchains;
+	facts.writable = work->writable;
+	facts.has.writable = work->writable.count > 0;
 	msgpack_sbuffer_destroy(&work->facts);
 	return view_encode(&work->facts, &trial_facts_type, &facts);
+}
+
+int start_compare(Queue *queue, const struct launch_request *launch,
+		  const struct trial_facts *accepted, struct fault *ret_fault)
+{
+	_cleanup_(sandbox_facts_done) struct sandbox_facts sandbox = {0};
+	struct trial_harness none = {0};
+	struct text_list arguments = {0};
+	struct frozen_host storage;
+	struct trial_facts facts;
+	struct plan *plan = NULL;
+	char digest[65];
+	int r;
+
+	r = plan_make(&plan, frozen_host(&storage, queue->host, accepted), launch, ret_fault);
+	if (r == 0)
+		r = plan_bwrap_arguments(plan, queue->host, &arguments);
+	if (r == 0)
+		r = plan_digest(plan, &arguments, digest);
+	if (r == 0)
+		r = sandbox_facts_make(&sandbox, plan);
+	if (r == 0)
+		r = facts_make(queue, plan, &arguments, &sandbox, &none, accepted, digest, &facts,
+			       ret_fault);
+	text_list_done(&arguments);
+	plan_free(plan);
+	return r;
 }
 
 struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_list *arguments,
@@ -183,12 +237,11 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 
 /* -EINPROGRESS: its program is being looked at, and it is to be planned again. */
 static int start_session(struct trial *trial, const struct launch_request *launch,
-			 struct trial_harness *ret_harness, struct session_plan *session,
-			 struct fault *ret_fault)
+			 const struct plan_host *host, struct trial_harness *ret_harness,
+			 struct session_plan *session, struct fault *ret_fault)
 {
 	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
 	_cleanup_close_ int kept_fd = -1;
-	const struct plan_host *host = trial->queue->host;
 	int r;
 
 	r = login_bind(trial, NULL, &session->login_fd, ret_fault);
@@ -213,16 +266,17 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 }
 
 static int start_request(struct trial *trial, const struct launch_request *launch,
-			 struct fault *ret_fault)
+			 const struct trial_facts *accepted, struct fault *ret_fault)
 {
 	_cleanup_(session_plan_done) struct session_plan session = SESSION_PLAN_INIT;
-	const struct plan_host *host = trial->queue->host;
+	struct frozen_host storage;
+	const struct plan_host *host = frozen_host(&storage, trial->queue->host, accepted);
 	struct trial_work *work = trial->work;
 	struct trial_harness harness = {0};
 	int r;
 
 	if (launch->harness)
-		r = start_session(trial, launch, &harness, &session, ret_fault);
+		r = start_session(trial, launch, host, &harness, &session, ret_fault);
 	else
 		r = plan_make(&work->plan, host, launch, ret_fault);
 	if (r == 0)
@@ -231,33 +285,40 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 		r = plan_digest(work->plan, &work->arguments, work->plan_digest);
 	if (r == 0)
 		r = writable_keep(work);
-	return r ? r : facts_keep(work, &harness);
+	return r ? r : facts_keep(work, &harness, accepted, ret_fault);
 }
 
-static int start_plan(struct trial *trial, const struct blob *spec, struct fault *ret_fault)
+static int start_plan(struct trial *trial, const struct blob *spec, const struct blob *facts,
+		      struct fault *ret_fault)
 {
+	struct message *message, *facts_message = NULL;
+	struct trial_facts accepted = {0};
 	struct launch_request request;
-	struct message *message;
 	struct decode_error error;
 	int r;
 
 	r = message_parse(&message, spec->data, spec->size);
 	if (r < 0)
 		return r;
-	r = message_decode(message, message_root(message), &launch_request_type,
-			   UNKNOWN_KEYS_REFUSED, &request, &error);
+	/* They are what it was accepted with, or of an earlier start, which has that too. */
+	if (facts->size && !view_decode(facts, &facts_message, &trial_facts_type, &accepted))
+		r = -EBADMSG;
 	if (r == 0)
-		r = start_request(trial, &request, ret_fault);
+		r = message_decode(message, message_root(message), &launch_request_type,
+				   UNKNOWN_KEYS_REFUSED, &request, &error);
+	if (r == 0)
+		r = start_request(trial, &request, &accepted, ret_fault);
+	message_free(facts_message);
 	message_free(message);
 	return r;
 }
 
-void start_prepare(struct trial *trial, const struct blob *spec)
+void start_prepare(struct trial *trial, const struct blob *spec, const struct blob *facts)
 {
 	struct trial_work *work = trial->work;
 
 	work->planned = true;
-	work->plan_result = start_plan(trial, spec, &work->plan_fault);
+	work->plan_result = start_plan(trial, spec, facts, &work->plan_fault);
 }
 
 int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,
@@ -269,7 +330,7 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 	int r;
 
 	if (!work->planned)
-		start_prepare(trial, &row->spec);
+		start_prepare(trial, &row->spec, &row->facts);
 	r = work->plan_result;
 	if (r == FAULT)
 		fault_move(ret_fault, &work->plan_fault);

@@ -16,6 +16,7 @@
 #include "base/fault_point.h"
 #include "base/now.h"
 #include "base/space.h"
+#include "queue/frozen.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
 #include "queue/login.h"
@@ -48,7 +49,8 @@ struct submit {
 	struct text_list warnings;
 	struct message *spec_message;
 	msgpack_sbuffer spec;
-	char *prompt; /* inline bytes, copied */
+	msgpack_sbuffer facts; /* that it is accepted with; maybe empty */
+	char *prompt;	       /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
 	int prompt_fd;	   /* that the client sent, or -1 */
@@ -72,6 +74,7 @@ static void submit_free(struct submit *submit)
 	message_free(submit->spec_message);
 	msgpack_sbuffer_destroy(&submit->spec);
 	text_list_done(&submit->warnings);
+	msgpack_sbuffer_destroy(&submit->facts);
 	fault_done(&submit->fault);
 	free(submit);
 	queue_call_ended(queue);
@@ -204,6 +207,7 @@ static void submit_insert(struct submit *submit)
 		.priority = submit->priority,
 		.key = submit->key,
 		.spec = {.data = (const uint8_t *)submit->spec.data, .size = submit->spec.size},
+		.facts = {.data = (const uint8_t *)submit->facts.data, .size = submit->facts.size},
 		.labels = submit->labels,
 	};
 	_cleanup_free_ void *body = NULL;
@@ -226,7 +230,7 @@ static void submit_insert(struct submit *submit)
 	ledger_insert(submit->queue->ledger, &submit->call, &trial);
 	/* While that is written, it is planned. */
 	if (claims && sched_claim_new(submit->trial) == 0)
-		start_prepare(submit->trial, &trial.spec);
+		start_prepare(submit->trial, &trial.spec, &trial.facts);
 }
 
 /* The prompt, on a thread of the pool: it syncs, and a path may lead anywhere. */
@@ -400,9 +404,15 @@ static void on_prompt_kept(uv_work_t *work, int status)
 		submit_insert(submit);
 }
 
-/* The request in its stored form: without the key (a column) and the prompt (a file). */
-static int submit_take(struct submit *submit, const struct launch_request *request)
+/*
+ * The request in its stored form: without the key (a column) and the prompt (a file), of which is left
+ * only that there is one, as if each came as a descriptor.
+ */
+static int submit_take(struct submit *submit, const struct launch_request *request,
+		       const struct trial_facts *facts)
 {
+	struct frozen_host storage;
+	const struct plan_host *host = frozen_host(&storage, submit->queue->host, facts);
 	struct launch_request spec = *request, stored;
 	struct decode_error error;
 	int r;
@@ -413,10 +423,11 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	spec.has.prompt = false;
 	spec.prompt_file = NULL;
 	spec.has.prompt_file = false;
-	spec.has.prompt_descriptor = false;
 	submit->priority = request->priority;
 	submit->has_prompt = request->has.prompt || request->has.prompt_file ||
 			     submit->prompt_fd >= 0;
+	spec.has.prompt_descriptor = submit->has_prompt;
+	spec.prompt_descriptor = submit->has_prompt;
 	r = view_encode(&submit->spec, &launch_request_type, &spec);
 	if (r == 0)
 		r = message_parse(&submit->spec_message, submit->spec.data, submit->spec.size);
@@ -428,7 +439,7 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	submit->labels = stored.labels;
 	submit->repository = repository_get(submit->queue, request);
 	submit->shares = request->share_repository;
-	submit->login = login_get(submit->queue, request, &r);
+	submit->login = login_get(submit->queue, host->config, request, &r);
 	if (r < 0)
 		return r;
 	if (request->has.key && !(submit->key = strdup(request->key)))
@@ -445,8 +456,11 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	return sd_id128_randomize(&submit->uuid);
 }
 
-static int submit_check(struct submit *submit, const struct launch_request *request)
+static int submit_check(struct submit *submit, const struct launch_request *request,
+			const struct trial_facts *facts)
 {
+	struct frozen_host storage;
+	const struct plan_host *host = frozen_host(&storage, submit->queue->host, facts);
 	Queue *queue = submit->queue;
 	const struct fault *unavailable = launcher_unavailable(queue->launcher);
 	char reason[QUEUE_REASON_BYTES];
@@ -469,7 +483,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	    (request->repository && space_is_low(queue, request->repository, reason)))
 		return fault_set(&submit->fault, ERROR_unavailable, "too little %s", reason),
 		       fault_hint(&submit->fault, SPACE_HINT);
-	return plan_check(queue->host, request, NULL, &submit->warnings, &submit->fault);
+	return plan_check(host, request, NULL, &submit->warnings, &submit->fault);
 }
 
 /* It was looked at: 0, FAULT, -errno. */
@@ -507,9 +521,16 @@ static void on_of_got(struct ledger_call *call)
 	submit_go_on(submit, r);
 }
 
-void queue_submit(Queue *queue, const struct launch_request *asked, int prompt_fd, submit_done done,
-		  void *context)
+void queue_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
+		  submit_done done, void *context)
 {
+	queue_submit_frozen(queue, request, prompt_fd, NULL, done, context);
+}
+
+void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int prompt_fd,
+			 const struct trial_facts *facts, submit_done done, void *context)
+{
+	static const struct trial_facts none;
 	struct submit_result failed = {.result = -ENOMEM};
 	struct launch_request settled = *asked, *request = &settled;
 	struct submit *submit = calloc(1, sizeof(*submit));
@@ -527,14 +548,17 @@ void queue_submit(Queue *queue, const struct launch_request *asked, int prompt_f
 	submit->context = context;
 	submit->fault = FAULT_INIT;
 	msgpack_sbuffer_init(&submit->spec);
+	msgpack_sbuffer_init(&submit->facts);
 	/* What it is accepted with is what it will have, whatever is configured by then. */
 	if (!request->has.network) {
 		request->has.network = true;
 		request->network = queue->host->config->network;
 	}
-	r = submit_check(submit, request);
+	r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)
-		r = submit_take(submit, request);
+		r = submit_take(submit, request, facts ?: &none);
+	if (r == 0 && facts)
+		r = view_encode(&submit->facts, &trial_facts_type, facts);
 	FAULT_POINT(accept_checked);
 	if (r == 0 && request->has.of) {
 		submit->call.done = on_of_got;

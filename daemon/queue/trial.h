@@ -104,6 +104,13 @@ void queue_submit(Queue *queue, const struct launch_request *request, int prompt
 		  submit_done done, void *context);
 
 /*
+ * Accepts a Trial that is an earlier one once more (rerun.c): then as queue_submit. A refusal names
+ * what cannot be had again, or is not what it was.
+ */
+void queue_rerun(Queue *queue, const struct rerun_request *request, submit_done done,
+		 void *context);
+
+/*
  * Accepts a cancel: 0 (it is on its way; also when it had been canceled before), -ESRCH when no
  * Trial of that id is unended. by names the client. grace < 0: the launch's own.
  */

@@ -34,8 +34,8 @@ int view_encode(msgpack_sbuffer *ret_buffer, const struct message_type *type, co
 	return r;
 }
 
-static bool blob_decode(const struct blob *blob, struct message **ret_message,
-			const struct message_type *type, void *ret_structure)
+bool view_decode(const struct blob *blob, struct message **ret_message,
+		 const struct message_type *type, void *ret_structure)
 {
 	struct decode_error error;
 	struct message *message;
@@ -206,7 +206,7 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 	memset(ret_view, 0, sizeof(*ret_view));
 	snprintf(ret_view->folder, sizeof(ret_view->folder), "%s/%llu", trials_folder,
 		 (unsigned long long)row->id);
-	if (blob_decode(&row->spec, &ret_view->spec, &launch_request_type, &spec)) {
+	if (view_decode(&row->spec, &ret_view->spec, &launch_request_type, &spec)) {
 		view_spec(trial, &spec);
 		view_toolchains(ret_view, &spec);
 		view_variables(ret_view, &spec.environment);
@@ -214,9 +214,9 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		ret_view->skills = spec.skills;
 		ret_view->binds = spec.binds;
 	}
-	if (blob_decode(&row->record, &ret_view->record, &outcome_record_type, &record))
+	if (view_decode(&row->record, &ret_view->record, &outcome_record_type, &record))
 		view_record(trial, &record);
-	if (blob_decode(&row->facts, &ret_view->facts, &trial_facts_type, &facts)) {
+	if (view_decode(&row->facts, &ret_view->facts, &trial_facts_type, &facts)) {
 		trial->notes = facts.notes;
 		trial->has.notes = facts.has.notes;
 		if (facts.repository) {
@@ -231,10 +231,14 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->toolchains = facts.toolchains;
 			trial->has.toolchains = true;
 		}
+		trial->rerun_of = facts.rerun_of;
+		trial->has.rerun_of = facts.has.rerun_of;
 		ret_view->hosts = facts.hosts;
 		if (with_plan) {
 			trial->plan = facts.plan;
 			trial->has.plan = facts.has.plan;
+			trial->sandbox = facts.sandbox;
+			trial->has.sandbox = facts.has.sandbox;
 		}
 	}
 	view_row(ret_view, row);
@@ -299,7 +303,7 @@ void view_writable(const struct ledger_row *row, struct text_list *ret_writable)
 	struct trial_facts facts;
 
 	*ret_writable = (struct text_list){0};
-	if (!blob_decode(&row->facts, &message, &trial_facts_type, &facts))
+	if (!view_decode(&row->facts, &message, &trial_facts_type, &facts))
 		return;
 	ret_writable->items = calloc(facts.writable.count + 1, sizeof(*ret_writable->items));
 	for (size_t i = 0; ret_writable->items && i < facts.writable.count; i++) {
@@ -317,7 +321,7 @@ double view_wall_seconds(const struct ledger_row *row)
 	struct trial_facts facts;
 	double seconds = -1;
 
-	if (blob_decode(&row->facts, &message, &trial_facts_type, &facts) && facts.has.wall_seconds)
+	if (view_decode(&row->facts, &message, &trial_facts_type, &facts) && facts.has.wall_seconds)
 		seconds = facts.wall_seconds;
 	message_free(message);
 	return seconds;

@@ -16,7 +16,16 @@
 	X(wall_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "its wall limit")                          \
 	X(harness, TRIAL_HARNESS, OPTIONAL, 0, "of a session: as it was found")                    \
 	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "as they were found")                        \
-	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist: as planned")
+	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist: as planned")                 \
+	X(sandbox, SANDBOX, OPTIONAL, 0, "as planned, without secrets")                            \
+	X(rerun_of, UINT, OPTIONAL, 0, "the Trial that it is once more; then, of that one:")       \
+	X(rerun_changed, BOOL, OPTIONAL, 0, "what has changed since is noted, not refused")        \
+	X(rerun_digest, STRING, OPTIONAL, 64, "of its plan")                                       \
+	X(rerun_sha256, STRING, OPTIONAL, 64, "of its program, of a session")                      \
+	X(rerun_limits, LIMITS, OPTIONAL, 0, "all that there were")                                \
+	X(rerun_hosts, STRINGS, OPTIONAL, HOSTS_MAX, "that it might reach")                        \
+	X(rerun_grace_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "from TERM to the end")             \
+	X(rerun_idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "of its connections")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
@@ -24,6 +33,13 @@ MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)
 /* Blobs of the ledger, encoded. The buffer is initialised here; destroyed by the caller. */
 int view_encode(msgpack_sbuffer *ret_buffer, const struct message_type *type,
 		const void *structure);
+
+/*
+ * A blob of a row. False, and nothing to be freed: it is empty, or makes no sense. What is decoded
+ * points into *ret_message.
+ */
+bool view_decode(const struct blob *blob, struct message **ret_message,
+		 const struct message_type *type, void *ret_structure);
 
 /*
  * A row as clients see it. The view points into the row and into three messages that live in

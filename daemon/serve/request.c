@@ -177,16 +177,27 @@ void view_add_queue(struct trial_view *view, Queue *queue, char reason[QUEUE_REA
 	view->has.waits_for = view->waits_for != NULL;
 }
 
+static bool is_too_large(const struct request *request, const struct view *view)
+{
+	msgpack_sbuffer frame;
+	int r;
+
+	msgpack_sbuffer_init(&frame);
+	r = frame_write_reply(&frame, request->number, &trial_view_type, &view->trial);
+	msgpack_sbuffer_destroy(&frame);
+	return r == -EMSGSIZE;
+}
+
 /* A Trial that is large otherwise is told without its lists, rather than not at all. */
 static void add_whole(struct request *request, struct view *view)
 {
-	msgpack_sbuffer frame;
-
 	view_add_whole(view);
-	msgpack_sbuffer_init(&frame);
-	if (frame_write_reply(&frame, request->number, &trial_view_type, &view->trial) == -EMSGSIZE)
+	if (is_too_large(request, view))
 		view_drop_whole(view);
-	msgpack_sbuffer_destroy(&frame);
+	else
+		return;
+	if (view->trial.has.sandbox && is_too_large(request, view))
+		view->trial.has.sandbox = false;
 }
 
 void request_reply_row(struct request *request, const struct ledger_row *row)
@@ -267,6 +278,11 @@ static void handle_launch(struct request *request, const void *arguments)
 	}
 	queue_submit(request_queue(request), launch, fd_steal(&request->prompt_fd), on_submitted,
 		     request);
+}
+
+static void handle_rerun(struct request *request, const void *arguments)
+{
+	queue_rerun(request_queue(request), arguments, on_submitted, request);
 }
 
 static void on_got(struct ledger_call *call)
@@ -356,6 +372,7 @@ static void handle_shutdown(struct request *request, const void *arguments)
 static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_hello] = {handle_hello, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_launch] = {handle_launch, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_rerun] = {handle_rerun, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_list] = {handle_list, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_show] = {handle_show, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_wait] = {handle_wait, UNKNOWN_KEYS_REFUSED, false},

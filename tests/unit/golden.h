@@ -35,6 +35,11 @@ int reply_watch_held(msgpack_sbuffer *buffer);
 int event_queue_held(msgpack_sbuffer *buffer);
 int event_queue(msgpack_sbuffer *buffer);
 
+/* golden_rerun.c */
+int request_rerun(msgpack_sbuffer *buffer);
+int reply_rerun(msgpack_sbuffer *buffer);
+int reply_show_sandbox(msgpack_sbuffer *buffer);
+
 /* golden_harness.c */
 int request_launch_harness(msgpack_sbuffer *buffer);
 int request_harness(msgpack_sbuffer *buffer);

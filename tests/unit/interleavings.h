@@ -173,10 +173,11 @@ static inline Launch *launch_connect(struct keeper *keeper, const struct launch_
 	return launch;
 }
 
-void start_prepare(struct trial *trial, const struct blob *spec)
+void start_prepare(struct trial *trial, const struct blob *spec, const struct blob *facts)
 {
 	(void)trial;
 	(void)spec;
+	(void)facts;
 }
 
 void launcher_keep_spare(Launcher *launcher, double seconds, bool soon)

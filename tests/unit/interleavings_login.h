@@ -19,8 +19,10 @@ void logins_load(Queue *queue)
 	(void)queue;
 }
 
-struct trial_login *login_get(Queue *queue, const struct launch_request *request, int *ret_error)
+struct trial_login *login_get(Queue *queue, const struct config *config,
+			      const struct launch_request *request, int *ret_error)
 {
+	(void)config;
 	(void)queue;
 	(void)request;
 	*ret_error = 0;

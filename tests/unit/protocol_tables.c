@@ -125,6 +125,8 @@ static void print_words(void)
 	PROTOCOL_LOGIN_KINDS(PRINT_WORD_)
 	heading("LOGIN_CONDITION: how a login is");
 	PROTOCOL_LOGIN_CONDITIONS(PRINT_WORD_)
+	heading("MOUNT_KIND: what is at a place of the sandbox");
+	PROTOCOL_MOUNT_KINDS(PRINT_WORD_)
 }
 
 #define TYPE_NAME_(type) [FIELD_##type] = #type,
@@ -133,7 +135,7 @@ static const char *const type_names[FIELD_TYPE_COUNT] = {FIELD_TYPES(TYPE_NAME_)
 static bool is_list(enum field_type type)
 {
 	return type != FIELD_LIMITS && type != FIELD_BOUNDARY && type != FIELD_TRIAL &&
-	       type != FIELD_TRIAL_HARNESS && type != FIELD_CONNECTION_SUM;
+	       type != FIELD_TRIAL_HARNESS && type != FIELD_CONNECTION_SUM && type != FIELD_SANDBOX;
 }
 
 static void print_nested(void)

@@ -193,6 +193,7 @@ static void make_scalar(struct sample *sample, const struct field *field, bool a
 	case FIELD_TRIAL:
 	case FIELD_TRIAL_HARNESS:
 	case FIELD_CONNECTION_SUM:
+	case FIELD_SANDBOX:
 		sample_fill(sample, field_inner_type(field->type), all, member);
 		break;
 	default:
@@ -238,6 +239,7 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_LOGINS:
 	case FIELD_TRIAL_TOOLCHAINS:
 	case FIELD_CONNECTIONS:
+	case FIELD_MOUNTS:
 		make_list(sample, field, all, member);
 		break;
 	default:

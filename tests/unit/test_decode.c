@@ -185,6 +185,7 @@ static const unsigned int accepted[FIELD_TYPE_COUNT] = {
 	[FIELD_LOGINS] = BIT(P_LIST),
 	[FIELD_TRIAL_TOOLCHAINS] = BIT(P_LIST),
 	[FIELD_CONNECTIONS] = BIT(P_LIST),
+	[FIELD_MOUNTS] = BIT(P_LIST),
 };
 
 /*

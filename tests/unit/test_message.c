@@ -410,6 +410,7 @@ START_TEST(words)
 	CHECK_WORDS_(backend, BACKEND)
 	CHECK_WORDS_(stream, STREAM)
 	CHECK_WORDS_(check_state, CHECK)
+	CHECK_WORDS_(mount_kind, MOUNT_KIND)
 
 	ck_assert_str_eq(outcome_name(OUTCOME_void), "void");
 	ck_assert_str_eq(backend_name(BACKEND_auto), "auto");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "json.h"
-#include "label.h"
+#include "filter.h"
+#include "since.h"
 
 int label_add(json_t *filter, const struct arguments *arguments, size_t index,
 	      struct trials_error *ret_error)
@@ -27,4 +29,18 @@ int label_add(json_t *filter, const struct arguments *arguments, size_t index,
 	r = json_object_set_new(labels, name, json_string(value + length + 1));
 	free(name);
 	return r < 0 ? usage_error(ret_error, NULL, "--label: \"%s\" is not UTF-8", value) : 0;
+}
+
+int since_add(json_t *filter, const char *value, struct trials_error *ret_error)
+{
+	uint64_t moment;
+
+	if (parse_since(value, (uint64_t)time(NULL) * 1000000, &moment) < 0)
+		return usage_error(
+			ret_error, NULL,
+			"--since takes how long ago (90s, 2h, 1d) or a date "
+			"(2025-03-01, 2025-03-01T14:30, 2025-03-01T14:30:00Z); not \"%s\"",
+			value);
+	json_object_set_new(filter, "since", json_integer((json_int_t)moment));
+	return 0;
 }

@@ -526,6 +526,15 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_MOUNT_KIND] = decode_word,
 	[FIELD_MOUNTS] = decode_structures,
 	[FIELD_SANDBOX] = decode_structure,
+	[FIELD_TRIAL_HARNESSES] = decode_structures,
+	[FIELD_ARM_FILES] = decode_structures,
+	[FIELD_ARM_HARNESSES] = decode_structures,
+	[FIELD_ARM_PROVIDERS] = decode_structures,
+	[FIELD_ARM_CHANGES] = decode_structures,
+	[FIELD_ARM_VIEWS] = decode_structures,
+	[FIELD_ARM_FOLDER] = decode_structure,
+	[FIELD_ARM_SPEC] = decode_structure,
+	[FIELD_ARM] = decode_structure,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

@@ -285,6 +285,15 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_MOUNT_KIND] = {encode_word, BY_HAS},
 	[FIELD_MOUNTS] = {encode_structures, BY_COUNT},
 	[FIELD_SANDBOX] = {encode_structure, BY_HAS},
+	[FIELD_TRIAL_HARNESSES] = {encode_structures, BY_COUNT},
+	[FIELD_ARM_FILES] = {encode_structures, BY_COUNT},
+	[FIELD_ARM_HARNESSES] = {encode_structures, BY_COUNT},
+	[FIELD_ARM_PROVIDERS] = {encode_structures, BY_COUNT},
+	[FIELD_ARM_CHANGES] = {encode_structures, BY_COUNT},
+	[FIELD_ARM_VIEWS] = {encode_structures, BY_COUNT},
+	[FIELD_ARM_FOLDER] = {encode_structure, BY_HAS},
+	[FIELD_ARM_SPEC] = {encode_structure, BY_HAS},
+	[FIELD_ARM] = {encode_structure, BY_HAS},
 };
 
 static bool field_present(const struct field *field, const void *structure)

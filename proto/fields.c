@@ -81,6 +81,38 @@
 #define FIELDS SANDBOX_FIELDS
 #include "field_table.h"
 
+#define THIS arm_file
+#define FIELDS ARM_FILE_FIELDS
+#include "field_table.h"
+
+#define THIS arm_harness
+#define FIELDS ARM_HARNESS_FIELDS
+#include "field_table.h"
+
+#define THIS arm_provider
+#define FIELDS ARM_PROVIDER_FIELDS
+#include "field_table.h"
+
+#define THIS arm_folder
+#define FIELDS ARM_FOLDER_FIELDS
+#include "field_table.h"
+
+#define THIS arm_spec
+#define FIELDS ARM_SPEC_FIELDS
+#include "field_table.h"
+
+#define THIS arm
+#define FIELDS ARM_FIELDS
+#include "field_table.h"
+
+#define THIS arm_change
+#define FIELDS ARM_CHANGE_FIELDS
+#include "field_table.h"
+
+#define THIS arm_view
+#define FIELDS ARM_VIEW_FIELDS
+#include "field_table.h"
+
 #define THIS outcome_record
 #define FIELDS OUTCOME_FIELDS
 #include "field_table.h"
@@ -157,6 +189,26 @@
 #define FIELDS LOGIN_RESTORE_FIELDS
 #include "field_table.h"
 
+#define THIS arm_prepare_request
+#define FIELDS ARM_PREPARE_FIELDS
+#include "field_table.h"
+
+#define THIS arm_list_request
+#define FIELDS ARM_LIST_FIELDS
+#include "field_table.h"
+
+#define THIS arm_show_request
+#define FIELDS ARM_SHOW_FIELDS
+#include "field_table.h"
+
+#define THIS arm_verify_request
+#define FIELDS ARM_VERIFY_FIELDS
+#include "field_table.h"
+
+#define THIS arm_diff_request
+#define FIELDS ARM_DIFF_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -207,6 +259,26 @@
 
 #define THIS login_restore_reply
 #define FIELDS LOGINS_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS arm_prepare_reply
+#define FIELDS ARM_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS arm_list_reply
+#define FIELDS ARM_LIST_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS arm_show_reply
+#define FIELDS ARM_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS arm_verify_reply
+#define FIELDS ARM_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS arm_diff_reply
+#define FIELDS ARM_DIFF_REPLY_FIELDS
 #include "field_table.h"
 
 #define THIS shutdown_reply
@@ -299,6 +371,15 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_CONNECTION_SUM] = &connection_sum_type,
 		[FIELD_MOUNTS] = &sandbox_mount_type,
 		[FIELD_SANDBOX] = &sandbox_view_type,
+		[FIELD_TRIAL_HARNESSES] = &trial_harness_type,
+		[FIELD_ARM_FILES] = &arm_file_type,
+		[FIELD_ARM_HARNESSES] = &arm_harness_type,
+		[FIELD_ARM_PROVIDERS] = &arm_provider_type,
+		[FIELD_ARM_CHANGES] = &arm_change_type,
+		[FIELD_ARM_VIEWS] = &arm_view_type,
+		[FIELD_ARM_FOLDER] = &arm_folder_type,
+		[FIELD_ARM_SPEC] = &arm_spec_type,
+		[FIELD_ARM] = &arm_type,
 	};
 
 	return types[type];

@@ -130,6 +130,12 @@ LIST_TYPE_(harness_view_list, harness_view)
 LIST_TYPE_(login_view_list, login_view)
 LIST_TYPE_(trial_toolchain_list, trial_toolchain)
 LIST_TYPE_(sandbox_mount_list, sandbox_mount)
+LIST_TYPE_(trial_harness_list, trial_harness)
+LIST_TYPE_(arm_file_list, arm_file)
+LIST_TYPE_(arm_harness_list, arm_harness)
+LIST_TYPE_(arm_provider_list, arm_provider)
+LIST_TYPE_(arm_change_list, arm_change)
+LIST_TYPE_(arm_view_list, arm_view)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -192,6 +198,15 @@ LIST_TYPE_(sandbox_mount_list, sandbox_mount)
 #define MEMBER_MOUNT_KIND_(n) enum mount_kind n;
 #define MEMBER_MOUNTS_(n) struct sandbox_mount_list n;
 #define MEMBER_SANDBOX_(n) struct sandbox_view n;
+#define MEMBER_TRIAL_HARNESSES_(n) struct trial_harness_list n;
+#define MEMBER_ARM_FILES_(n) struct arm_file_list n;
+#define MEMBER_ARM_HARNESSES_(n) struct arm_harness_list n;
+#define MEMBER_ARM_PROVIDERS_(n) struct arm_provider_list n;
+#define MEMBER_ARM_FOLDER_(n) struct arm_folder n;
+#define MEMBER_ARM_SPEC_(n) struct arm_spec n;
+#define MEMBER_ARM_(n) struct arm n;
+#define MEMBER_ARM_CHANGES_(n) struct arm_change_list n;
+#define MEMBER_ARM_VIEWS_(n) struct arm_view_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
@@ -201,7 +216,9 @@ LIST_TYPE_(sandbox_mount_list, sandbox_mount)
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
 	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
 	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS) X(KEPT_LIST)  \
-	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM) X(MOUNT_KIND) X(MOUNTS) X(SANDBOX)
+	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM) X(MOUNT_KIND) X(MOUNTS) X(SANDBOX) \
+	X(TRIAL_HARNESSES) X(ARM_FILES) X(ARM_HARNESSES) X(ARM_PROVIDERS) X(ARM_FOLDER)  \
+	X(ARM_SPEC) X(ARM) X(ARM_CHANGES) X(ARM_VIEWS)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

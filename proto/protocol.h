@@ -63,6 +63,8 @@
 #define CONNECTION_ADDRESSES_MAX 4
 #define MOUNTS_MAX 4096 /* of one sandbox */
 
+#include "protocol_arm.h"
+
 /* Messages. See the head of this file for the form of a row. */
 
 #define HELLO_FIELDS(X)                                                                          \
@@ -125,7 +127,10 @@
 	X(of, UINT, OPTIONAL, 0, "of resume: the Trial whose session it is, as it was kept")     \
 	X(keep_home, BOOL, OPTIONAL, 0, "keep what it leaves in its home, for a look")           \
 	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX,                                                   \
-	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said")
+	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said") \
+	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                   \
+	  "instead of command or harness: this Arm; what stands beside it must not widen it")    \
+	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox")
 
 #define RERUN_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "the Trial to be launched again, as it was")                    \
@@ -212,6 +217,11 @@
 	X(harness, HARNESS_FIELDS)                                                               \
 	X(logins, LOGINS_FIELDS)                                                                 \
 	X(login_restore, LOGIN_RESTORE_FIELDS)                                                   \
+	X(arm_prepare, ARM_PREPARE_FIELDS)                                                       \
+	X(arm_list, ARM_LIST_FIELDS)                                                             \
+	X(arm_show, ARM_SHOW_FIELDS)                                                             \
+	X(arm_verify, ARM_VERIFY_FIELDS)                                                         \
+	X(arm_diff, ARM_DIFF_FIELDS)                                                             \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -406,7 +416,12 @@
 	X(binds, BINDS, OPTIONAL, 128, "as asked (show)")                                        \
 	X(environment_names, STRINGS, OPTIONAL, 1024, "of the variables asked for; not their values (show)") \
 	X(rerun_of, UINT, OPTIONAL, 0, "the Trial that it is once more")                         \
-	X(sandbox, SANDBOX, OPTIONAL, 0, "what the sandbox was made of, once started (show with plan)")
+	X(sandbox, SANDBOX, OPTIONAL, 0, "what the sandbox was made of, once started (show with plan)") \
+	X(arm, STRING, OPTIONAL, ARM_ID_BYTES, "the Arm that it is of")                          \
+	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "what that is called")                 \
+	X(harnesses, TRIAL_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX, "of a Custom runner, once started: that it drives") \
+	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX, "of a Custom runner: whose keys it has") \
+	X(no_sandbox, BOOL, OPTIONAL, 0, "it ran without a sandbox: trialsd was told to do so")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -440,7 +455,8 @@
 	X(paused_reason, STRING, OPTIONAL, 200, "why, as pause was given it")                    \
 	HOLD_FIELDS(X)                                                                           \
 	X(held, UINT, OPTIONAL, 0, "of those that are queued, held")                             \
-	X(ledger, STRING, OPTIONAL, 1024, "what happened to the ledger: it was corrupt, and rebuilt")
+	X(ledger, STRING, OPTIONAL, 1024, "what happened to the ledger: it was corrupt, and rebuilt") \
+	X(no_sandbox, BOOL, OPTIONAL, 0, "Trials run without a sandbox: trialsd was told to do so")
 
 /* One thing that doctor looked at. */
 #define DOCTOR_CHECK_FIELDS(X)                                                                   \
@@ -584,6 +600,14 @@
 	M(outcome_record, OUTCOME_FIELDS)                                                        \
 	M(sandbox_mount, MOUNT_FIELDS)                                                           \
 	M(sandbox_view, SANDBOX_FIELDS)                                                          \
+	M(arm_file, ARM_FILE_FIELDS)                                                             \
+	M(arm_harness, ARM_HARNESS_FIELDS)                                                       \
+	M(arm_provider, ARM_PROVIDER_FIELDS)                                                     \
+	M(arm_folder, ARM_FOLDER_FIELDS)                                                         \
+	M(arm_spec, ARM_SPEC_FIELDS)                                                             \
+	M(arm, ARM_FIELDS)                                                                       \
+	M(arm_change, ARM_CHANGE_FIELDS)                                                         \
+	M(arm_view, ARM_VIEW_FIELDS)                                                             \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
 	M(launch_request, LAUNCH_FIELDS)                                                         \
@@ -602,6 +626,11 @@
 	M(harness_request, HARNESS_FIELDS)                                                       \
 	M(logins_request, LOGINS_FIELDS)                                                         \
 	M(login_restore_request, LOGIN_RESTORE_FIELDS)                                           \
+	M(arm_prepare_request, ARM_PREPARE_FIELDS)                                               \
+	M(arm_list_request, ARM_LIST_FIELDS)                                                     \
+	M(arm_show_request, ARM_SHOW_FIELDS)                                                     \
+	M(arm_verify_request, ARM_VERIFY_FIELDS)                                                 \
+	M(arm_diff_request, ARM_DIFF_FIELDS)                                                     \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
@@ -615,6 +644,11 @@
 	M(harness_reply, HARNESS_REPLY_FIELDS)                                                   \
 	M(logins_reply, LOGINS_REPLY_FIELDS)                                                     \
 	M(login_restore_reply, LOGINS_REPLY_FIELDS)                                              \
+	M(arm_prepare_reply, ARM_VIEW_FIELDS)                                                    \
+	M(arm_list_reply, ARM_LIST_REPLY_FIELDS)                                                 \
+	M(arm_show_reply, ARM_VIEW_FIELDS)                                                       \
+	M(arm_verify_reply, ARM_VIEW_FIELDS)                                                     \
+	M(arm_diff_reply, ARM_DIFF_REPLY_FIELDS)                                                 \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \

@@ -24,6 +24,11 @@
 	X(harness, "what is known of the Harnesses, and where their programs are")               \
 	X(logins, "how each Harness is signed in: where, whether, until when, who has it")       \
 	X(login_restore, "put the last good login of a Harness back")                            \
+	X(arm_prepare, "freeze an Arm: durable before the reply")                                \
+	X(arm_list, "Arms that were frozen, a page at a time")                                   \
+	X(arm_show, "one Arm, whole")                                                            \
+	X(arm_verify, "what has changed since an Arm was frozen")                                \
+	X(arm_diff, "what differs between two Arms")                                             \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 

@@ -194,6 +194,9 @@ static void make_scalar(struct sample *sample, const struct field *field, bool a
 	case FIELD_TRIAL_HARNESS:
 	case FIELD_CONNECTION_SUM:
 	case FIELD_SANDBOX:
+	case FIELD_ARM_FOLDER:
+	case FIELD_ARM_SPEC:
+	case FIELD_ARM:
 		sample_fill(sample, field_inner_type(field->type), all, member);
 		break;
 	default:
@@ -240,6 +243,12 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_TRIAL_TOOLCHAINS:
 	case FIELD_CONNECTIONS:
 	case FIELD_MOUNTS:
+	case FIELD_TRIAL_HARNESSES:
+	case FIELD_ARM_FILES:
+	case FIELD_ARM_HARNESSES:
+	case FIELD_ARM_PROVIDERS:
+	case FIELD_ARM_CHANGES:
+	case FIELD_ARM_VIEWS:
 		make_list(sample, field, all, member);
 		break;
 	default:

@@ -32,13 +32,14 @@ void arm_store_close(struct arm_store *store);
 int arm_store_add(const struct arm_store *store, const char *id, const void *bytes, size_t size,
 		  bool *ret_existed);
 /* Its bytes, whole and proved by their digest: -ENOENT, -EBADMSG (damaged). To be freed. */
-int arm_store_read(const struct arm_store *store, const char *id, void **ret_bytes, size_t *ret_size,
-		   uint64_t *ret_prepared_at);
+int arm_store_read(const struct arm_store *store, const char *id, void **ret_bytes,
+		   size_t *ret_size, uint64_t *ret_prepared_at);
 /*
  * The whole id of an Arm that begins with these digits, of which there are 8 or more: -EINVAL (no such
  * digits), -ENOENT, -ENOTUNIQ (several).
  */
-int arm_store_find(const struct arm_store *store, const char *digits, char ret_id[ARM_ID_BYTES + 1]);
+int arm_store_find(const struct arm_store *store, const char *digits,
+		   char ret_id[ARM_ID_BYTES + 1]);
 /* All ids, in order; owned. -E2BIG beyond ARM_STORE_ARMS_MAX. */
 #define ARM_STORE_ARMS_MAX 10000
 int arm_store_list(const struct arm_store *store, struct text_list *ret_ids);

@@ -155,7 +155,7 @@ static int begin_file(struct arm_freeze *freeze, size_t index, struct fault *fau
 {
 	const struct arm_file *file = &freeze->spec.files.items[index];
 	struct file_look *look = &freeze->files[index];
-	char field[32];
+	char field[64];
 	mode_t mode;
 	int r;
 
@@ -337,7 +337,7 @@ static int finish_file(const struct arm_freeze *freeze, size_t index, struct arm
 {
 	const struct arm_file *asked = &freeze->spec.files.items[index];
 	const struct file_look *look = &freeze->files[index];
-	char field[32];
+	char field[64];
 
 	*file = (struct arm_file){
 		.has = {.mode = true},

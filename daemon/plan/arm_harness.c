@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/build.h"
 #include "plan/harness_words.h"
 
 static int add_hosts(struct text_list *hosts, const struct text_list *more)

@@ -431,3 +431,15 @@ int arm_store_check_file(const struct arm_store *store, const struct arm_store_f
 		r = digest_of(fd, -1, &found);
 	return r == 0 && strcmp(found.sha256, file->sha256) != 0 ? -EBADMSG : r;
 }
+
+int arm_store_file_of(const struct arm_file *file, struct arm_store_file *ret_file)
+{
+	if (!file->sha256 || !file->has.size || !is_id(file->sha256))
+		return -EBADMSG;
+	*ret_file = (struct arm_store_file){
+		.size = file->size,
+		.executable = (file->mode & 0111) != 0,
+	};
+	memcpy(ret_file->sha256, file->sha256, ARM_ID_BYTES + 1);
+	return 0;
+}

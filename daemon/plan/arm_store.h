@@ -14,7 +14,7 @@
  * All by descriptor, no link followed, on any thread.
  */
 #define ARM_STORE_FILE_BYTES_MAX (1ull << 30) /* of one mapped file */
-#define ARM_STORE_ARM_BYTES_MAX (1u << 20)    /* of a canonical form */
+#define ARM_STORE_ARM_BYTES_MAX (768u << 10)   /* of a canonical form, which fits a frame */
 
 struct arm_store {
 	int fd;	      /* STATE/arms */
@@ -62,3 +62,6 @@ int arm_store_open_file(const struct arm_store *store, const struct arm_store_fi
 			int *ret_fd);
 /* Whether its content still is that of its name: reads all of it. */
 int arm_store_check_file(const struct arm_store *store, const struct arm_store_file *file);
+
+/* The content of a file of an Arm, as it is kept. -EBADMSG: it was gone when it was frozen. */
+int arm_store_file_of(const struct arm_file *file, struct arm_store_file *ret_file);

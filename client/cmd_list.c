@@ -76,6 +76,21 @@ static char *what_compares(const json_t *trial)
 		asprintf(&text, "trialctl diff %llu", (unsigned long long)id) < 0 ? NULL : text);
 }
 
+/* Of an Arm what it is called, before that: the Trials that are compared. */
+static char *with_arm(const json_t *trial, char *what)
+{
+	char *name, *text;
+
+	if (!json_object_get(trial, "arm_name"))
+		return what;
+	name = json_display(json_object_get(trial, "arm_name"));
+	if (asprintf(&text, "%s: %s", name, what) < 0)
+		text = NULL;
+	free(name);
+	free(what);
+	return need_memory(text);
+}
+
 /* The command; of a session whose it is, and its model. */
 static char *what_runs(const json_t *trial)
 {
@@ -120,7 +135,7 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[6] = need_memory(strdup(duration));
 	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
 	cells[7] = need_memory(strdup(size));
-	cells[8] = what_runs(trial);
+	cells[8] = with_arm(trial, what_runs(trial));
 	if (!sizes) {
 		char *unasked = cells[7];
 

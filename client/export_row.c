@@ -61,6 +61,8 @@ static const char *const keys[] = {
 	"connections",
 	"connections_more",
 	"rerun_of",
+	"arm",
+	"arm_name",
 };
 
 /* Those of harness. */

@@ -29,6 +29,8 @@
 const struct option spec_options[] = {
 	{"harness", 0, "NAME", NULL, COMPLETE_NOTHING, false,
 	 "in the place of COMMAND: a session of this Harness, whose task is the prompt"},
+	{"arm", 0, "ID", NULL, COMPLETE_NOTHING, false,
+	 "in the place of COMMAND: what this Arm froze (trialctl arm list); 8 digits will do"},
 	{"model", 0, "MODEL", NULL, COMPLETE_NOTHING, false, "of a harness: its model"},
 	{"effort", 0, "EFFORT", NULL, COMPLETE_NOTHING, false,
 	 "of a harness: how much effort the model is to make"},
@@ -111,6 +113,7 @@ static const struct reader {
 	uint64_t least;
 } readers[] = {
 	{"harness", READ_TEXT, NULL, "harness", 0},
+	{"arm", READ_TEXT, NULL, "arm", 0},
 	{"model", READ_TEXT, NULL, "model", 0},
 	{"effort", READ_TEXT, NULL, "effort", 0},
 	{"resume", READ_TEXT, NULL, "resume", 0},
@@ -621,7 +624,8 @@ static int fill(struct context *context, const struct arguments *arguments, stru
 		set_operands(context, arguments, launch);
 	if (!arguments_given(arguments, "spec"))
 		note_usual_origins(&context->origins);
-	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness")) {
+	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness") &&
+	    !json_object_get(launch, "arm")) {
 		/* A key of --spec that is misspelled is what is wrong, not that there is no command. */
 		r = check(context, spec);
 		return r ? r

@@ -476,6 +476,8 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "waits_for", "waits for");
 	print_field(stdout, "held", hold);
 	json_print_field(trial, "rerun_of", "rerun of");
+	json_print_field(trial, "arm_name", "arm");
+	json_print_field(trial, "arm", "arm id");
 	json_print_field(trial, "role", "role");
 	print_command(trial);
 	print_counters(trial);

@@ -68,6 +68,7 @@ static void on_work_closed(uv_handle_t *handle)
 	fd_close(work->folder_fd);
 	free(work->canceled_by);
 	free(work->guarded);
+	free(work->arm_note);
 	text_list_done(&work->writable);
 	msgpack_sbuffer_destroy(&work->facts);
 	msgpack_sbuffer_destroy(&work->record);

@@ -45,6 +45,11 @@ void frozen_take(struct trial_facts *ret_facts, uint64_t of, const struct trial_
 		.rerun_hosts = old->hosts,
 		.rerun_grace_seconds = sandbox->grace_seconds,
 		.rerun_idle_seconds = sandbox->idle_seconds,
+		/* Its launch is what the Arm made of it, and is not made of it again. */
+		.arm_id = old->arm_id,
+		.arm_name = old->arm_name,
+		.arm = old->arm,
+		.asked = old->asked,
 	};
 }
 
@@ -64,6 +69,10 @@ void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted)
 	facts->rerun_hosts = accepted->rerun_hosts;
 	facts->rerun_grace_seconds = accepted->rerun_grace_seconds;
 	facts->rerun_idle_seconds = accepted->rerun_idle_seconds;
+	facts->arm_id = accepted->arm_id;
+	facts->arm_name = accepted->arm_name;
+	facts->arm = accepted->arm;
+	facts->asked = accepted->asked;
 }
 
 /* --- What is different ---------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/program_ask.h"
+#include "queue/arm_look.h"
 
 struct look {
 	LIST_ENTRY(look) link;
@@ -163,6 +164,7 @@ int look_begin(struct trial *trial, const struct session_plan *session, struct f
 void look_await(struct trial *trial)
 {
 	trial->work->look_awaited = true;
+	arm_look_await(trial);
 }
 
 void look_leave(struct trial_work *work)
@@ -170,4 +172,5 @@ void look_leave(struct trial_work *work)
 	if (work->look)
 		LIST_REMOVE(work, look_link);
 	work->look = NULL;
+	arm_look_leave(work);
 }

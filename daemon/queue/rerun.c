@@ -219,7 +219,8 @@ static int check_command(struct rerun *rerun)
 	int r;
 
 	/* Of one that never came to a plan there is nothing that it could differ from. */
-	if (rerun->launch.harness || rerun->changed || !rerun->facts.rerun_digest)
+	if (rerun->launch.harness || rerun->launch.arm || rerun->changed ||
+	    !rerun->facts.rerun_digest)
 		return 0;
 	r = start_compare(rerun->queue, &rerun->launch, &rerun->facts, &rerun->fault);
 	if (r == FAULT)

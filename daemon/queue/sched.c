@@ -54,6 +54,7 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	queue->ledger = options->ledger;
 	queue->launcher = options->launcher;
 	queue->host = options->host;
+	queue->arms = options->arms;
 	queue->trials_fd = options->trials_fd;
 	queue->trials_folder = strdup(options->trials_folder);
 	queue->boot_id = malloc(SD_ID128_STRING_MAX);

@@ -7,6 +7,7 @@
 #include "queue/start.h"
 
 #include "plan/sandbox_facts.h"
+#include "queue/arm_look.h"
 #include "queue/frozen.h"
 #include "queue/kept_session.h"
 #include "queue/launch_file.h"
@@ -237,8 +238,9 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 
 /* -EINPROGRESS: its program is being looked at, and it is to be planned again. */
 static int start_session(struct trial *trial, const struct launch_request *launch,
-			 const struct plan_host *host, struct trial_harness *ret_harness,
-			 struct session_plan *session, struct fault *ret_fault)
+			 const struct plan_host *host, const struct trial_facts *accepted,
+			 struct trial_harness *ret_harness, struct session_plan *session,
+			 struct fault *ret_fault)
 {
 	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
 	_cleanup_close_ int kept_fd = -1;
@@ -255,6 +257,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 		r = look_begin(trial, session, ret_fault);
 		return r == 0 ? -EINPROGRESS : r;
 	}
+	if (r == 0)
+		r = arm_look_program(accepted, launch->harness, session->digest, ret_fault);
 	if (r == 0)
 		r = login_bind(trial, &session->found, &session->login_fd, ret_fault);
 	if (r == 0 && launch->has.of)
@@ -273,12 +277,17 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 	const struct plan_host *host = frozen_host(&storage, trial->queue->host, accepted);
 	struct trial_work *work = trial->work;
 	struct trial_harness harness = {0};
-	int r;
+	int r = arm_look(trial, accepted, ret_fault);
 
+	if (r != 0)
+		return r;
 	if (launch->harness)
-		r = start_session(trial, launch, host, &harness, &session, ret_fault);
+		r = start_session(trial, launch, host, accepted, &harness, &session, ret_fault);
 	else
 		r = plan_make(&work->plan, host, launch, ret_fault);
+	if (r == 0 && work->arm_note)
+		r = text_list_add_format(&work->plan->notes, "the Arm %s has changed: %s",
+					 accepted->arm_name, work->arm_note);
 	if (r == 0)
 		r = plan_bwrap_arguments(work->plan, host, &work->arguments);
 	if (r == 0)

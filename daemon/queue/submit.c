@@ -16,6 +16,7 @@
 #include "base/fault_point.h"
 #include "base/now.h"
 #include "base/space.h"
+#include "queue/arm_launch.h"
 #include "queue/frozen.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
@@ -50,6 +51,7 @@ struct submit {
 	struct message *spec_message;
 	msgpack_sbuffer spec;
 	msgpack_sbuffer facts; /* that it is accepted with; maybe empty */
+	msgpack_sbuffer asked; /* of an Arm's: what its key stands for; else empty */
 	char *prompt;	       /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
@@ -75,6 +77,7 @@ static void submit_free(struct submit *submit)
 	msgpack_sbuffer_destroy(&submit->spec);
 	text_list_done(&submit->warnings);
 	msgpack_sbuffer_destroy(&submit->facts);
+	msgpack_sbuffer_destroy(&submit->asked);
 	fault_done(&submit->fault);
 	free(submit);
 	queue_call_ended(queue);
@@ -210,11 +213,13 @@ static void submit_insert(struct submit *submit)
 		.facts = {.data = (const uint8_t *)submit->facts.data, .size = submit->facts.size},
 		.labels = submit->labels,
 	};
+	struct blob asked = {.data = (const uint8_t *)submit->asked.data,
+			     .size = submit->asked.size};
 	_cleanup_free_ void *body = NULL;
 	char uuid[SD_ID128_UUID_STRING_MAX];
 	bool claims;
 
-	if (key_body(&trial.spec, submit->prompt_digest, &trial.body) < 0) {
+	if (key_body(asked.size ? &asked : &trial.spec, submit->prompt_digest, &trial.body) < 0) {
 		fault_errno(&submit->fault, ENOMEM, "launch");
 		submit_refuse(submit);
 		return;
@@ -371,7 +376,7 @@ static int prompt_fits(struct submit *submit)
 {
 	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
 	Queue *queue = submit->queue;
-	struct launch_request launch;
+	struct launch_request launch, checked;
 	struct decode_error error;
 	int r;
 
@@ -382,7 +387,8 @@ static int prompt_fits(struct submit *submit)
 	if (r == 0)
 		r = kept_prompt_open(&kept, queue->trials_fd, submit->id);
 	if (r == 0)
-		r = session_plan_check(queue->host, &launch, &kept.prompt, NULL, &submit->fault);
+		r = session_plan_check(queue->host, arm_checked(&checked, &launch), &kept.prompt,
+				       NULL, &submit->fault);
 	return r < 0 ? fault_errno(&submit->fault, r, "prompt") : r;
 }
 
@@ -464,6 +470,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	Queue *queue = submit->queue;
 	const struct fault *unavailable = launcher_unavailable(queue->launcher);
 	char reason[QUEUE_REASON_BYTES];
+	struct launch_request checked;
 
 	if (queue->stopping)
 		return fault_set(&submit->fault, ERROR_unavailable, "the daemon is stopping");
@@ -483,7 +490,8 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	    (request->repository && space_is_low(queue, request->repository, reason)))
 		return fault_set(&submit->fault, ERROR_unavailable, "too little %s", reason),
 		       fault_hint(&submit->fault, SPACE_HINT);
-	return plan_check(host, request, NULL, &submit->warnings, &submit->fault);
+	return plan_check(host, arm_checked(&checked, request), NULL, &submit->warnings,
+			  &submit->fault);
 }
 
 /* It was looked at: 0, FAULT, -errno. */
@@ -527,10 +535,37 @@ void queue_submit(Queue *queue, const struct launch_request *request, int prompt
 	queue_submit_frozen(queue, request, prompt_fd, NULL, done, context);
 }
 
+/*
+ * What a launch leaves open is settled as it is accepted, whatever is configured by the time that it is
+ * started: what its Arm says, and the network. *facts may become those of accepted.
+ */
+static int submit_settle(struct submit *submit, struct launch_request *request,
+			 struct arm_accepted *accepted, const struct trial_facts **facts)
+{
+	int r;
+
+	/* A rerun's launch is what its Arm made of it already. */
+	if (request->arm && !(*facts && (*facts)->arm_id)) {
+		r = arm_accept(submit->queue, request, accepted, &submit->fault);
+		if (r != 0)
+			return r;
+		*request = accepted->applied.launch;
+		*facts = &accepted->facts;
+		submit->asked = accepted->asked;
+		msgpack_sbuffer_init(&accepted->asked);
+	}
+	if (!request->has.network) {
+		request->has.network = true;
+		request->network = submit->queue->host->config->network;
+	}
+	return 0;
+}
+
 void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int prompt_fd,
 			 const struct trial_facts *facts, submit_done done, void *context)
 {
 	static const struct trial_facts none;
+	_cleanup_(arm_accepted_done) struct arm_accepted accepted = {0};
 	struct submit_result failed = {.result = -ENOMEM};
 	struct launch_request settled = *asked, *request = &settled;
 	struct submit *submit = calloc(1, sizeof(*submit));
@@ -549,12 +584,10 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	submit->fault = FAULT_INIT;
 	msgpack_sbuffer_init(&submit->spec);
 	msgpack_sbuffer_init(&submit->facts);
-	/* What it is accepted with is what it will have, whatever is configured by then. */
-	if (!request->has.network) {
-		request->has.network = true;
-		request->network = queue->host->config->network;
-	}
-	r = submit_check(submit, request, facts ?: &none);
+	msgpack_sbuffer_init(&submit->asked);
+	r = submit_settle(submit, request, &accepted, &facts);
+	if (r == 0)
+		r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)
 		r = submit_take(submit, request, facts ?: &none);
 	if (r == 0 && facts)

@@ -66,6 +66,7 @@ struct queue_options {
 	Ledger *ledger;
 	Launcher *launcher;
 	const struct plan_host *host;
+	const struct arm_store *arms; /* NULL: no launch names one */
 	int trials_fd;
 	const char *trials_folder; /* its path, for people */
 };

@@ -231,6 +231,10 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->toolchains = facts.toolchains;
 			trial->has.toolchains = true;
 		}
+		trial->arm = facts.arm_id;
+		trial->has.arm = facts.arm_id != NULL;
+		trial->arm_name = facts.arm_name;
+		trial->has.arm_name = facts.arm_name != NULL;
 		trial->rerun_of = facts.rerun_of;
 		trial->has.rerun_of = facts.has.rerun_of;
 		ret_view->hosts = facts.hosts;

@@ -25,7 +25,11 @@
 	X(rerun_limits, LIMITS, OPTIONAL, 0, "all that there were")                                \
 	X(rerun_hosts, STRINGS, OPTIONAL, HOSTS_MAX, "that it might reach")                        \
 	X(rerun_grace_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "from TERM to the end")             \
-	X(rerun_idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "of its connections")
+	X(rerun_idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "of its connections")                \
+	X(arm_id, STRING, OPTIONAL, ARM_ID_BYTES, "of an Arm: its id; then, of it:")               \
+	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "what it is called")                     \
+	X(arm, BLOB, OPTIONAL, 0, "all of it, in its canonical form")                              \
+	X(asked, BLOB, OPTIONAL, 0, "the launch as it was asked for: what its key stands for")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)

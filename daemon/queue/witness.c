@@ -342,6 +342,10 @@ static int row_end_unknown(const struct witness *witness, const struct evidence 
 /* What its key stands for. */
 static int body_of(const struct ledger_row *row, int folder_fd, struct blob *ret_body)
 {
+	struct message *message = NULL;
+	struct trial_facts facts = {0};
+	int r;
+
 	_cleanup_close_ int prompt = -1;
 	uint8_t digest[SHA256_DIGEST_SIZE] = {0};
 	struct sha256_ctx sha;
@@ -358,7 +362,11 @@ static int body_of(const struct ledger_row *row, int folder_fd, struct blob *ret
 		if (n == 0)
 			sha256_digest(&sha, SHA256_DIGEST_SIZE, digest);
 	}
-	return key_body(&row->spec, digest, ret_body);
+	/* Of an Arm's it is the launch as it was asked for. */
+	view_decode(&row->facts, &message, &trial_facts_type, &facts);
+	r = key_body(facts.asked.size ? &facts.asked : &row->spec, digest, ret_body);
+	message_free(message);
+	return r;
 }
 
 static int make_proof(const struct witness *witness, uint64_t id, const struct evidence *evidence,

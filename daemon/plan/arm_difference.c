@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * What differs between two Arms, by their field tables: a field that an Arm gets one day is compared
+ * without a line here. Both are put in order first, so that two lists can be walked side by side.
+ */
+#include "arm_ordered.h"
+#include "secret_name.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/list.h"
+#include "proto/codec.h"
+
+#define SHOWN_MOST 3
+#define SHOWN_BYTES 160	 /* of a value in a sentence: a SHA-256 is whole */
+#define WHOLE_BYTES 1024 /* of a value up to which it is told as a whole */
+
+/* Both values as text, NULL: absent; taken. */
+static int add_change(struct arm_changes *changes, const char *what, char *was, char *is)
+{
+	struct arm_change_list *list = &changes->list;
+	struct arm_change *items;
+
+	if (list->count == ARM_CHANGES_MAX) {
+		changes->more++;
+	} else {
+		char *copy = strndup(what, ARM_TEXT_BYTES_MAX);
+
+		items = copy ? realloc(list->items, (list->count + 1) * sizeof(*items)) : NULL;
+		if (items) {
+			list->items = items;
+			items[list->count++] = (struct arm_change){
+				.has = {.what = true, .was = was != NULL, .is = is != NULL},
+				.what = copy,
+				.was = was,
+				.is = is,
+			};
+			return 0;
+		}
+		free(copy);
+	}
+	free(was);
+	free(is);
+	return list->count == ARM_CHANGES_MAX ? 0 : -ENOMEM;
+}
+
+/* Where the last whole character of text begins that ends by size: what is cut stays UTF-8. */
+static size_t character_start(const char *text, size_t size)
+{
+	while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
+		size--;
+	return size;
+}
+
+/* A value that is told: of a long one, from a little before where it differs. */
+static char *told(const char *text, size_t from)
+{
+	size_t size = strlen(text);
+	char *copy;
+
+	if (size <= WHOLE_BYTES)
+		return strdup(text);
+	from = character_start(text, from > 32 ? from - 32 : 0);
+	size -= from;
+	if (size > WHOLE_BYTES)
+		size = character_start(text + from, WHOLE_BYTES);
+	if (asprintf(&copy, "%s%.*s%s", from ? "…" : "", (int)size, text + from,
+		     text[from + size] ? "…" : "") < 0)
+		return NULL;
+	return copy;
+}
+
+/* Adds it where they differ; NULL: absent. */
+static int differ(struct arm_changes *changes, const char *what, const char *was, const char *is)
+{
+	_cleanup_free_ char *was_told = NULL, *is_told = NULL;
+	size_t same = 0;
+
+	if (was && is) {
+		if (strcmp(was, is) == 0)
+			return 0;
+		while (was[same] == is[same])
+			same++;
+	}
+	if ((was && !(was_told = told(was, same))) || (is && !(is_told = told(is, same))))
+		return -ENOMEM;
+	return was || is ? add_change(changes, what, steal(&was_told), steal(&is_told)) : 0;
+}
+
+/* --- Values as text --- */
+
+/* As a shell would take it, so that no two lists are one text. */
+static void put_word(FILE *stream, const char *word)
+{
+	if (*word && !strpbrk(word, " \t\n'\"\\")) {
+		fputs(word, stream);
+		return;
+	}
+	fputc('\'', stream);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", stream);
+		else
+			fputc(*word, stream);
+	fputc('\'', stream);
+}
+
+static char *joined(const struct text_list *list)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *stream = open_memstream(&text, &size);
+
+	if (!stream)
+		return NULL;
+	for (size_t i = 0; i < list->count; i++) {
+		if (i > 0)
+			fputc(' ', stream);
+		put_word(stream, list->items[i]);
+	}
+	if (ferror(stream) | (fclose(stream) != 0)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static char *number_text(const struct field *field, const void *member)
+{
+	char *text = NULL;
+	int r;
+
+	if (field->type == FIELD_SECONDS || field->type == FIELD_FLOAT)
+		r = asprintf(&text, "%.15g", *(const double *)member);
+	else if (field->limit == 0777) /* permission bits */
+		r = asprintf(&text, "%04llo", *(const unsigned long long *)member);
+	else
+		r = asprintf(&text, "%llu", *(const unsigned long long *)member);
+	return r < 0 ? NULL : text;
+}
+
+/* Whether the field is there, in an Arm that is in order. */
+static bool there(const struct field *field, const void *structure)
+{
+	const char *member = (const char *)structure + field->offset;
+
+	switch (field->type) {
+	case FIELD_STRING:
+	case FIELD_BYTES:
+	case FIELD_PATH:
+		return *(const char *const *)(const void *)member != NULL;
+	case FIELD_STRINGS:
+	case FIELD_BYTES_LIST:
+		return ((const struct text_list *)(const void *)member)->count > 0;
+	default:
+		return *(const bool *)((const char *)structure + field->has_offset);
+	}
+}
+
+/* 0 with *ret_text NULL: it is absent. */
+static int field_text(const struct field *field, const void *structure, char **ret_text)
+{
+	const char *member = (const char *)structure + field->offset;
+
+	*ret_text = NULL;
+	if (!there(field, structure))
+		return 0;
+	switch (field->type) {
+	case FIELD_STRING:
+	case FIELD_BYTES:
+	case FIELD_PATH:
+		*ret_text = strdup(*(const char *const *)(const void *)member);
+		break;
+	case FIELD_STRINGS:
+	case FIELD_BYTES_LIST:
+		*ret_text = joined((const void *)member);
+		break;
+	default:
+		*ret_text = number_text(field, member);
+		break;
+	}
+	return *ret_text ? 0 : -ENOMEM;
+}
+
+/* --- Lists --- */
+
+static int pairs_differ(struct arm_changes *changes, const char *what, const struct pair_list *a,
+			const struct pair_list *b)
+{
+	size_t i = 0, k = 0;
+	int r = 0;
+
+	while (r == 0 && (i < a->count || k < b->count)) {
+		int order = i == a->count   ? 1
+			    : k == b->count ? -1
+					    : strcmp(a->items[i].name, b->items[k].name);
+		const struct pair *was = order <= 0 ? &a->items[i++] : NULL;
+		const struct pair *is = order >= 0 ? &b->items[k++] : NULL;
+		const char *name = was ? was->name : is->name;
+		bool secret = (was && secret_variable(name, was->value)) ||
+			      (is && secret_variable(name, is->value));
+		_cleanup_free_ char *path = NULL;
+
+		if (was && is && strcmp(was->value, is->value) == 0)
+			continue;
+		if (asprintf(&path, "%s.%s", what, name) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		r = differ(changes, path, was ? (secret ? "(masked)" : was->value) : NULL,
+			   is ? (secret ? (was ? "(masked, another)" : "(masked)") : is->value)
+			      : NULL);
+	}
+	return r;
+}
+
+static int structures_differ(struct arm_changes *changes, const char *prefix,
+			     const struct message_type *type, const void *a, const void *b);
+
+/* What an item of a list is called in it, and what is told of one that is new or gone. */
+struct item_words {
+	const char *name, *telling;
+};
+
+static struct item_words item_words(enum field_type type, const void *item)
+{
+	if (type == FIELD_ARM_FILES) {
+		const struct arm_file *file = item;
+
+		return (struct item_words){file->path, file->source};
+	}
+	if (type == FIELD_ARM_HARNESSES) {
+		const struct arm_harness *harness = item;
+
+		return (struct item_words){harness->name, harness->executable ?: harness->name};
+	}
+	return (struct item_words){((const struct arm_provider *)item)->name,
+				   ((const struct arm_provider *)item)->name};
+}
+
+static int lists_differ(struct arm_changes *changes, const char *what, enum field_type type,
+			const struct any_list *a, const struct any_list *b)
+{
+	const struct message_type *inner = field_inner_type(type);
+	size_t i = 0, k = 0;
+	int r = 0;
+
+	while (r == 0 && (i < a->count || k < b->count)) {
+		const void *was = i < a->count ? (const char *)a->items + i * inner->size : NULL;
+		const void *is = k < b->count ? (const char *)b->items + k * inner->size : NULL;
+		struct item_words was_words = was ? item_words(type, was) : (struct item_words){0};
+		struct item_words is_words = is ? item_words(type, is) : (struct item_words){0};
+		int order = !was ? 1 : !is ? -1 : strcmp(was_words.name, is_words.name);
+		_cleanup_free_ char *path = NULL;
+
+		if (asprintf(&path, "%s.%s", what, order <= 0 ? was_words.name : is_words.name) <
+		    0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		i += order <= 0;
+		k += order >= 0;
+		if (order == 0)
+			r = structures_differ(changes, path, inner, was, is);
+		else
+			r = differ(changes, path, order < 0 ? was_words.telling : NULL,
+				   order > 0 ? is_words.telling : NULL);
+	}
+	return r;
+}
+
+/* --- All of it --- */
+
+static int folders_differ(struct arm_changes *changes, const char *what,
+			  const struct arm_folder *was, const struct arm_folder *is)
+{
+	if (was && is)
+		return structures_differ(changes, what, &arm_folder_type, was, is);
+	return differ(changes, what, was ? was->path : NULL, is ? is->path : NULL);
+}
+
+static int field_differs(struct arm_changes *changes, const char *path, const struct field *field,
+			 const void *a, const void *b)
+{
+	const char *was = (const char *)a + field->offset, *is = (const char *)b + field->offset;
+	_cleanup_free_ char *was_text = NULL, *is_text = NULL;
+	struct any_list was_list, is_list;
+	int r;
+
+	switch (field->type) {
+	case FIELD_LIMITS:
+		return structures_differ(changes, path, &limits_spec_type, was, is);
+	case FIELD_ARM_FOLDER:
+		return folders_differ(changes, path, there(field, a) ? (const void *)was : NULL,
+				      there(field, b) ? (const void *)is : NULL);
+	case FIELD_PAIRS:
+		return pairs_differ(changes, path, (const void *)was, (const void *)is);
+	case FIELD_ARM_FILES:
+	case FIELD_ARM_HARNESSES:
+	case FIELD_ARM_PROVIDERS:
+		memcpy(&was_list, was, sizeof(was_list));
+		memcpy(&is_list, is, sizeof(is_list));
+		return lists_differ(changes, path, field->type, &was_list, &is_list);
+	default:
+		r = field_text(field, a, &was_text);
+		if (r == 0)
+			r = field_text(field, b, &is_text);
+		return r < 0 ? r : differ(changes, path, was_text, is_text);
+	}
+}
+
+/* Of content that is another one its digest is told: how large it is has no need to be, beside. */
+static bool told_by_digest(const struct message_type *type, const struct field *field)
+{
+	if (type == &arm_file_type)
+		return strcmp(field->name, "size") == 0;
+	return type == &arm_folder_type &&
+	       (strcmp(field->name, "files") == 0 || strcmp(field->name, "bytes") == 0);
+}
+
+static bool digest_differs(const struct message_type *type, const void *a, const void *b)
+{
+	const char *was = NULL, *is = NULL;
+
+	if (type == &arm_file_type) {
+		was = ((const struct arm_file *)a)->sha256;
+		is = ((const struct arm_file *)b)->sha256;
+	} else if (type == &arm_folder_type) {
+		was = ((const struct arm_folder *)a)->sha256;
+		is = ((const struct arm_folder *)b)->sha256;
+	}
+	return strcmp(was ?: "", is ?: "") != 0;
+}
+
+static int structures_differ(struct arm_changes *changes, const char *prefix,
+			     const struct message_type *type, const void *a, const void *b)
+{
+	bool digest = digest_differs(type, a, b);
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < type->count; i++) {
+		const struct field *field = &type->fields[i];
+		_cleanup_free_ char *path = NULL;
+
+		if (digest && told_by_digest(type, field))
+			continue;
+		if (asprintf(&path, "%s%s%s", prefix, *prefix ? "." : "", field->name) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		r = field_differs(changes, path, field, a, b);
+	}
+	return r;
+}
+
+int arm_difference(const struct arm *a, const struct arm *b, struct arm_changes *ret_changes)
+{
+	_cleanup_(arm_ordered_done) struct arm_ordered was = {0}, is = {0};
+	int r;
+
+	*ret_changes = (struct arm_changes){0};
+	r = arm_order(&was, a);
+	if (r == 0)
+		r = arm_order(&is, b);
+	if (r == 0)
+		r = structures_differ(ret_changes, "", &arm_type, &was.arm, &is.arm);
+	if (r < 0)
+		arm_changes_done(ret_changes);
+	return r;
+}
+
+void arm_changes_done(struct arm_changes *changes)
+{
+	for (size_t i = 0; i < changes->list.count; i++) {
+		free((char *)changes->list.items[i].what);
+		free((char *)changes->list.items[i].was);
+		free((char *)changes->list.items[i].is);
+	}
+	free(changes->list.items);
+	*changes = (struct arm_changes){0};
+}
+
+/* --- In words --- */
+
+static char *shown(const char *text)
+{
+	char *line = display(text ?: "none");
+	size_t size = line ? strlen(line) : 0;
+
+	/* display gives no control characters, and "…" has three bytes. */
+	if (size > SHOWN_BYTES) {
+		size = character_start(line, SHOWN_BYTES - 3);
+		memcpy(line + size, "…", sizeof("…"));
+	}
+	return line;
+}
+
+char *arm_changes_text(const struct arm_changes *changes)
+{
+	size_t count = changes->list.count, shown_count = count < SHOWN_MOST ? count : SHOWN_MOST;
+	size_t more = count - shown_count + changes->more, size = 0;
+	char *text = NULL;
+	FILE *stream = open_memstream(&text, &size);
+	bool failed = !stream;
+
+	for (size_t i = 0; !failed && i < shown_count; i++) {
+		const struct arm_change *change = &changes->list.items[i];
+		_cleanup_free_ char *what = shown(change->what), *was = shown(change->was),
+				    *is = shown(change->is);
+
+		failed = !what || !was || !is ||
+			 fprintf(stream, "%s%s was %s, and is %s", i ? "; " : "", what, was, is) <
+				 0;
+	}
+	if (!failed && more)
+		failed = fprintf(stream, "; and %zu more", more) < 0;
+	if (stream && fclose(stream) != 0)
+		failed = true;
+	if (failed) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}

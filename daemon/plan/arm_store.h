@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "base/fault.h"
+#include "proto/message.h"
+
+/*
+ * Arms as they are kept: STATE/arms/ID.arm is the canonical form whose digest is ID, and
+ * STATE/arms/files/SHA256 the content of mapped files, each once. What is there is never written
+ * again: it comes under its name with all of its bytes, by a rename. So a name is proof of a content,
+ * and what does not match its name is damaged, and no Arm.
+ *
+ * All by descriptor, no link followed, on any thread.
+ */
+#define ARM_STORE_FILE_BYTES_MAX (1ull << 30) /* of one mapped file */
+#define ARM_STORE_ARM_BYTES_MAX (1u << 20)    /* of a canonical form */
+
+struct arm_store {
+	int fd;	      /* STATE/arms */
+	int files_fd; /* its files */
+};
+
+#define ARM_STORE_INIT ((struct arm_store){.fd = -1, .files_fd = -1})
+
+/* Makes the folders where they are missing, and clears what a crash left half written. */
+int arm_store_open(struct arm_store *ret_store, int state_fd, const char *state_folder,
+		   struct fault *ret_fault);
+void arm_store_close(struct arm_store *store);
+
+/* Durable once it is 0. *ret_existed: it was there, as it must be. */
+int arm_store_add(const struct arm_store *store, const char *id, const void *bytes, size_t size,
+		  bool *ret_existed);
+/* Its bytes, whole and proved by their digest: -ENOENT, -EBADMSG (damaged). To be freed. */
+int arm_store_read(const struct arm_store *store, const char *id, void **ret_bytes,
+		   size_t *ret_size, uint64_t *ret_prepared_at);
+/*
+ * The whole id of an Arm that begins with these digits, of which there are 8 or more: -EINVAL (no such
+ * digits), -ENOENT, -ENOTUNIQ (several).
+ */
+int arm_store_find(const struct arm_store *store, const char *digits,
+		   char ret_id[ARM_ID_BYTES + 1]);
+/* All ids, in order; owned. -E2BIG beyond ARM_STORE_ARMS_MAX. */
+#define ARM_STORE_ARMS_MAX 10000
+int arm_store_list(const struct arm_store *store, struct text_list *ret_ids);
+
+/* What a file looks like from outside while it is read; ret_sha256 in hexadecimal. */
+struct arm_store_file {
+	char sha256[ARM_ID_BYTES + 1];
+	uint64_t size;
+};
+
+/*
+ * Of what fd (O_PATH will do) is open on: its digest, and a copy of it where store is not NULL, durable
+ * with the next arm_store_add. -EFBIG, -EINVAL (no regular file), -EBUSY when it changes meanwhile.
+ */
+int arm_store_take(const struct arm_store *store, int fd, struct arm_store_file *ret_file);
+/* The content, to be read or bound. -ENOENT; -EBADMSG when it is not of this size. */
+int arm_store_open_file(const struct arm_store *store, const struct arm_store_file *file,
+			int *ret_fd);
+/* Whether its content still is that of its name: reads all of it. */
+int arm_store_check_file(const struct arm_store *store, const struct arm_store_file *file);

@@ -28,6 +28,7 @@
 #include "doctor/guard.h"
 #include "doctor/doctor.h"
 #include "doctor/harness_file.h"
+#include "plan/arm_store.h"
 #include "plan/plan.h"
 #include "queue/witness.h"
 #include "serve/harness_folders.h"
@@ -62,6 +63,7 @@ struct daemon {
 	struct listening socket;
 	int seccomp_fd;
 	struct plan_bwrap bwrap;
+	struct arm_store arms;
 	Ledger *ledger;
 	Launcher *launcher;
 	Guard *guard;
@@ -348,6 +350,9 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	if (r == 0)
 		r = folder_below(runtime_fd, daemon->runtime_folder, "k", &daemon->keepers_folder,
 				 &daemon->keepers_fd, ret_fault);
+	if (r == 0)
+		r = arm_store_open(&daemon->arms, daemon->state_fd, daemon->state_folder,
+				   ret_fault);
 	return r;
 }
 
@@ -499,6 +504,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		.ledger = daemon->ledger,
 		.launcher = daemon->launcher,
 		.host = &daemon->host,
+		.arms = &daemon->arms,
 		.trials_fd = daemon->trials_fd,
 		.trials_folder = daemon->trials_folder,
 	};
@@ -516,6 +522,7 @@ static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
 		.queue = daemon->queue,
 		.launcher = daemon->launcher,
 		.host = &daemon->host,
+		.arms = &daemon->arms,
 		.shutdown = on_shutdown_asked,
 		.context = daemon,
 	};
@@ -544,18 +551,6 @@ static void signals_watch(struct daemon *daemon)
 	uv_signal_start(&daemon->hangup, on_hangup, SIGHUP);
 }
 
-static void limits_tell(const struct daemon *daemon)
-{
-	unsigned int limit = descriptor_limit(), most = daemon->config.max_running;
-
-	if (limit < descriptor_limit_wanted(most))
-		log_warning("at most %u files can be open (hard limit, RLIMIT_NOFILE), and "
-			    "MaxRunning=%u wants %u: at most %u Trials run at once; to mend it: "
-			    "LimitNOFILE= in trialsd.service, see trialctl doctor",
-			    limit, most, descriptor_limit_wanted(most),
-			    descriptor_limit_running(limit, most));
-}
-
 static void ready(struct daemon *daemon)
 {
 	const char *reason = launcher_backend_reason(daemon->launcher);
@@ -566,7 +561,7 @@ static void ready(struct daemon *daemon)
 	if (reason)
 		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
 			  "no scopes and no limits (%s): backend none is used", reason);
-	limits_tell(daemon);
+	descriptor_limit_tell(daemon->config.max_running);
 	log_info("serving %s", daemon->socket.path);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket.path);
 }
@@ -574,6 +569,7 @@ static void ready(struct daemon *daemon)
 static void daemon_done(struct daemon *daemon)
 {
 	plan_bwrap_done(&daemon->bwrap);
+	arm_store_close(&daemon->arms);
 	fd_close(daemon->seccomp_fd);
 	harness_set_free(daemon->host.harnesses);
 	plan_host_done(&daemon->host);
@@ -652,6 +648,7 @@ int main(int argc, char **argv)
 		.socket = {.fd = -1},
 		.seccomp_fd = -1,
 		.bwrap = {.fd = -1},
+		.arms = ARM_STORE_INIT,
 	};
 	struct fault fault = FAULT_INIT;
 	int status, r;

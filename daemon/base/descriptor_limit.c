@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/descriptor_limit.h"
 
+#include "base/log.h"
+
 #include <limits.h>
 #include <sys/resource.h>
 
@@ -40,4 +42,16 @@ unsigned int descriptor_limit_wanted(unsigned int running)
 			      running * DESCRIPTORS_OF_TRIAL;
 
 	return wanted > DESCRIPTORS_OF_SANDBOX ? wanted : DESCRIPTORS_OF_SANDBOX;
+}
+
+void descriptor_limit_tell(unsigned int most)
+{
+	unsigned int limit = descriptor_limit();
+
+	if (limit < descriptor_limit_wanted(most))
+		log_warning("at most %u files can be open (hard limit, RLIMIT_NOFILE), and "
+			    "MaxRunning=%u wants %u: at most %u Trials run at once; to mend it: "
+			    "LimitNOFILE= in trialsd.service, see trialctl doctor",
+			    limit, most, descriptor_limit_wanted(most),
+			    descriptor_limit_running(limit, most));
 }

@@ -21,3 +21,6 @@ unsigned int descriptor_limit(void);
 unsigned int descriptor_limit_running(unsigned int limit, unsigned int most);
 /* What `running` Trials at once should have. Pure. */
 unsigned int descriptor_limit_wanted(unsigned int running);
+
+/* Warns in the log when it does not suffice for `most` Trials at once. */
+void descriptor_limit_tell(unsigned int most);

@@ -6,14 +6,15 @@
 
 /*
  * Arms as they are kept: STATE/arms/ID.arm is the canonical form whose digest is ID, and
- * STATE/arms/files/SHA256 the content of mapped files, each once. What is there is never written
+ * STATE/arms/files/SHA256 the content of mapped files, each once: mode 0400, or 0500 as SHA256.x for one
+ * that is to be executed, since what is bound has the mode it has. What is there is never written
  * again: it comes under its name with all of its bytes, by a rename. So a name is proof of a content,
  * and what does not match its name is damaged, and no Arm.
  *
  * All by descriptor, no link followed, on any thread.
  */
 #define ARM_STORE_FILE_BYTES_MAX (1ull << 30) /* of one mapped file */
-#define ARM_STORE_ARM_BYTES_MAX (1u << 20)    /* of a canonical form */
+#define ARM_STORE_ARM_BYTES_MAX (768u << 10)   /* of a canonical form, which fits a frame */
 
 struct arm_store {
 	int fd;	      /* STATE/arms */
@@ -43,19 +44,24 @@ int arm_store_find(const struct arm_store *store, const char *digits,
 #define ARM_STORE_ARMS_MAX 10000
 int arm_store_list(const struct arm_store *store, struct text_list *ret_ids);
 
-/* What a file looks like from outside while it is read; ret_sha256 in hexadecimal. */
+/* A mapped file's content. */
 struct arm_store_file {
 	char sha256[ARM_ID_BYTES + 1];
 	uint64_t size;
+	bool executable; /* which of both it is, or is to be */
 };
 
 /*
- * Of what fd (O_PATH will do) is open on: its digest, and a copy of it where store is not NULL, durable
- * with the next arm_store_add. -EFBIG, -EINVAL (no regular file), -EBUSY when it changes meanwhile.
+ * Of what fd (O_PATH will do) is open on: its digest and size, and a copy of it where store is not NULL,
+ * durable with the next arm_store_add. file->executable is the caller's to say. -EFBIG, -EINVAL (no
+ * regular file), -EBUSY when it changes meanwhile.
  */
-int arm_store_take(const struct arm_store *store, int fd, struct arm_store_file *ret_file);
+int arm_store_take(const struct arm_store *store, int fd, struct arm_store_file *file);
 /* The content, to be read or bound. -ENOENT; -EBADMSG when it is not of this size. */
 int arm_store_open_file(const struct arm_store *store, const struct arm_store_file *file,
 			int *ret_fd);
 /* Whether its content still is that of its name: reads all of it. */
 int arm_store_check_file(const struct arm_store *store, const struct arm_store_file *file);
+
+/* The content of a file of an Arm, as it is kept. -EBADMSG: it was gone when it was frozen. */
+int arm_store_file_of(const struct arm_file *file, struct arm_store_file *ret_file);

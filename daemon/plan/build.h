@@ -83,6 +83,12 @@ int links_compose(const struct place *place, const char *field, struct plan *pla
 int policy_check(const struct plan_host *host, const struct bound_list *bounds, struct plan *plan,
 		 struct fault *ret_fault);
 
+/*
+ * Whether a file is or lies in a place that holds logins or keys, or in trialsd's own folders: 1 with
+ * *ret_reason, to be freed; 0; -errno.
+ */
+int policy_find_secret(const struct plan_host *host, const struct place *place, char **ret_reason);
+
 /* The policy of destinations: destination.c. plan holds the root, and no bind yet. */
 int destination_check(struct bound_list *bounds, const struct plan *plan, struct fault *ret_fault);
 /* Whether nothing of a launch's may be put at this path (links are then left out). */

@@ -4,6 +4,7 @@
 #include "listeners.h"
 
 #include <linux/magic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -402,6 +403,33 @@ static int bound_check(const struct policy *policy, const struct bound *bound, s
 		r = names_check(bound, fault);
 	if (r == 0)
 		r = below_check(policy, bound, fault);
+	return r;
+}
+
+int policy_find_secret(const struct plan_host *host, const struct place *place, char **ret_reason)
+{
+	_cleanup_(mount_position_done) struct mount_position position = {0};
+	struct bound bound = {.place = *place};
+	const struct guards *guards = &host->cache->guards;
+	int r = guards_refresh(&host->cache->guards, host);
+
+	if (r == 0)
+		r = place_ancestry(place, &bound.ancestry);
+	if (r == 0)
+		r = mount_position(&guards->mounts, place, &position);
+	r = r == -ENOENT ? 0 : r;
+	for (size_t i = 0; r == 0 && i < guards->count; i++) {
+		const struct guard *guard = &guards->items[i];
+		_cleanup_free_ char *shown = NULL;
+
+		if ((!guard->secret && guard->reach != GUARD_ANY_MODE_AROUND) ||
+		    !lies_in(&bound, &position, guard))
+			continue;
+		shown = display(guard->place.canonical);
+		r = asprintf(ret_reason, "it is or lies in %s (%s)", guard->what, shown) < 0 ? -ENOMEM
+										       : 1;
+	}
+	ancestry_done(&bound.ancestry);
 	return r;
 }
 

@@ -47,7 +47,8 @@ int arm_known_find(Queue *queue, const char *digits, struct arm_known *ret_known
 		return find_refused(-ENOENT, digits, ret_fault);
 	r = arm_store_find(queue->arms, digits, known->id);
 	if (r == 0)
-		r = arm_store_read(queue->arms, known->id, &known->bytes, &known->size, NULL);
+		r = arm_store_read(queue->arms, known->id, &known->bytes, &known->size,
+				   &known->prepared_at);
 	if (r == 0)
 		r = arm_decode(&known->message, known->bytes, known->size, known->id, &known->arm);
 	if (r == 0)

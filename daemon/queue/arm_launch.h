@@ -13,6 +13,7 @@
 struct arm_known {
 	struct arm arm; /* points into message */
 	char id[ARM_ID_BYTES + 1];
+	uint64_t prepared_at; /* of one from the store */
 	struct message *message;
 	void *bytes; /* its canonical form, of one from the store */
 	size_t size;

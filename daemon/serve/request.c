@@ -28,7 +28,8 @@ struct verb_entry {
 /* Those that take a thread, and much room when they are answered. */
 static bool makes_pages(enum verb verb)
 {
-	return verb == VERB_list || verb == VERB_logins || verb == VERB_login_restore;
+	return verb == VERB_list || verb == VERB_logins || verb == VERB_login_restore ||
+	       verb == VERB_arm_prepare || verb == VERB_arm_verify || verb == VERB_arm_list;
 }
 
 static struct request *request_new(Session *session, uint64_t number, enum verb verb)
@@ -387,6 +388,11 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_harness] = {handle_harness, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_logins] = {handle_logins, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_login_restore] = {handle_login_restore, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_arm_prepare] = {handle_arm_prepare, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_arm_list] = {handle_arm_list, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_arm_show] = {handle_arm_show, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_arm_verify] = {handle_arm_verify, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_arm_diff] = {handle_arm_diff, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };

@@ -62,8 +62,8 @@ void request_refuse(struct request *request, enum error_code code, const char *m
 /* list.c: leaves out what a launch may fill a whole frame with. */
 void view_shorten(struct trial_view *view);
 
-/* list.c, status.c, logs.c, watch.c, pause.c, prune.c, doctor.c, harness.c, logins.c:
- * handlers of verbs */
+/* list.c, status.c, logs.c, watch.c, pause.c, prune.c, doctor.c, harness.c, logins.c, arms.c,
+ * arm_list.c: * handlers of verbs */
 void handle_list(struct request *request, const void *arguments);
 void handle_doctor(struct request *request, const void *arguments);
 void handle_status(struct request *request, const void *arguments);
@@ -76,6 +76,11 @@ void handle_drain(struct request *request, const void *arguments);
 void handle_harness(struct request *request, const void *arguments);
 void handle_logins(struct request *request, const void *arguments);
 void handle_login_restore(struct request *request, const void *arguments);
+void handle_arm_prepare(struct request *request, const void *arguments);
+void handle_arm_list(struct request *request, const void *arguments);
+void handle_arm_show(struct request *request, const void *arguments);
+void handle_arm_verify(struct request *request, const void *arguments);
+void handle_arm_diff(struct request *request, const void *arguments);
 
 /* logs.c: the Trial it follows has changed; the client takes more again; the request ends. */
 void logs_trial_changed(struct request *request, const struct ledger_row *row);

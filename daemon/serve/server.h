@@ -17,6 +17,7 @@ struct server_options {
 	Queue *queue;
 	Launcher *launcher;
 	const struct plan_host *host;
+	const struct arm_store *arms;
 	DoctorChild *doctor;	 /* closed, with all that was asked of it, before the server */
 	const char *socket_path; /* for status */
 	/* A client asked the daemon to stop: leaving what runs, or waiting for its end. */

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "plan/arm_harness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/build.h"
+#include "plan/harness_words.h"
+
+static int add_hosts(struct text_list *hosts, const struct text_list *more)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		if (!words_have(hosts, more->items[i]))
+			r = text_list_add(hosts, more->items[i]);
+	return r;
+}
+
+/* Of a model that is called PROVIDER/MODEL. */
+static int add_provider_host(struct text_list *hosts, const struct harness *harness,
+			     const char *model)
+{
+	const char *slash = model ? strchr(model, '/') : NULL;
+	_cleanup_free_ char *provider = NULL;
+	const char *host;
+
+	if (!slash)
+		return 0;
+	provider = strndup(model, (size_t)(slash - model));
+	if (!provider)
+		return -ENOMEM;
+	host = pair_list_get(&harness->network.provider_hosts, provider);
+	return host && !words_have(hosts, host) ? text_list_add(hosts, host) : 0;
+}
+
+/* A text of which a fault's message may begin with the name already. */
+static int named(const char *name, const char *message, char **ret_text)
+{
+	size_t length = strlen(name);
+	bool is_named = strncmp(message, name, length) == 0 && message[length] == ':';
+
+	if (asprintf(ret_text, "%s%s%s", is_named ? "" : name, is_named ? "" : ": ", message) < 0) {
+		*ret_text = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+/* --- Begun ---------------------------------------------------------------------------------------- */
+
+static int find_program(struct arm_harness_look *look, const struct plan_host *host,
+			const struct harness *harness)
+{
+	const struct program_request request = {
+		.harness = harness,
+		.executable = look->asked->executable,
+		.home = host->home,
+		.folders = host->config->harness_path,
+		.path = getenv("PATH"),
+	};
+	_cleanup_fault_ struct fault absent = FAULT_INIT;
+	int r = program_find(&look->program, &request, &absent);
+
+	if (r != FAULT)
+		return r;
+	program_done(&look->program);
+	return named(harness->name, absent.message, &look->missing);
+}
+
+/* As it was told before, as its release tells it, or else as it will say itself. */
+static int find_version(struct arm_harness_look *look, const struct plan_host *host,
+			const struct session_plan *session, int bwrap_fd)
+{
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	const struct program_known *known;
+	int r;
+
+	r = program_stamp_of(look->program.file.fd, &look->known.stamp);
+	if (r < 0)
+		return r;
+	known = programs_find(&host->cache->programs, &look->known.stamp);
+	if (known) {
+		look->known = *known;
+		look->digested = true;
+		return 0;
+	}
+	if (look->program.version || bwrap_fd < 0 ||
+	    session->harness->program.version_arguments.count == 0)
+		return 0;
+	/* What cannot be asked has no version; its digest says which it is. */
+	r = program_question_make(&look->question, host, bwrap_fd, session, &ignored);
+	if (r == FAULT)
+		look->question = PROGRAM_QUESTION_INIT;
+	return r == FAULT ? 0 : r;
+}
+
+static int find_login(struct arm_harness_look *look, const struct plan_host *host,
+		      struct session_plan *session)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	int r = session_login_find(&session->found, host, session->harness, &fault);
+
+	session->login = r == 0 ? session->found.login : &session->harness->logins[0];
+	if (r == FAULT)
+		r = named(session->harness->name, fault.message, &look->signed_out);
+	if (r == 0 && session->login->kind == HARNESS_LOGIN_home) {
+		session->bound_home = session_login_path(host, session->login->target);
+		r = session->bound_home ? 0 : -ENOMEM;
+	}
+	return r;
+}
+
+int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
+			   const char *field, const struct arm_harness *asked, const char *model,
+			   const struct pair_list *environment, int bwrap_fd,
+			   struct fault *ret_fault)
+{
+	struct session_plan session = SESSION_PLAN_INIT;
+	const struct harness *harness = NULL;
+	int r;
+
+	(void)environment;
+	look->asked = asked;
+	if (!host->harnesses)
+		return fault_set(ret_fault, ERROR_unavailable,
+				 "%s: no Harness could be read; the daemon's log says why", field);
+	r = harness_set_find(host->harnesses, asked->name, &harness, ret_fault);
+	if (r != 0 || !harness)
+		return r;
+	session.harness = harness;
+	r = find_program(look, host, harness);
+	if (r == 0)
+		r = find_login(look, host, &session);
+	if (r == 0 && !look->missing) {
+		session.program = look->program;
+		r = find_version(look, host, &session, bwrap_fd);
+		session.program = PROGRAM_INIT;
+	}
+	if (r == 0)
+		r = add_hosts(&look->hosts, &harness->network.hosts);
+	if (r == 0 && session.login)
+		r = add_hosts(&look->hosts, &session.login->hosts);
+	if (r == 0)
+		r = add_provider_host(&look->hosts, harness, asked->model ? asked->model : model);
+	if (r == 0 && harness->program.family) {
+		look->family = strdup(harness->program.family);
+		r = look->family ? 0 : -ENOMEM;
+	}
+	session_plan_done(&session);
+	return r;
+}
+
+/* --- Worked, finished ----------------------------------------------------------------------------- */
+
+void arm_harness_look_work(struct arm_harness_look *look)
+{
+	if (look->program.file.fd < 0 || look->digested)
+		return;
+	look->result = program_digest(look->program.file.fd, &look->known.stamp,
+				      look->known.digest);
+	if (look->result == 0 && look->question.plan &&
+	    program_ask(&look->question, look->known.version) < 0)
+		look->known.version[0] = '\0';
+}
+
+int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_host *host,
+			    struct arm_harness *ret_harness, struct fault *ret_fault)
+{
+	const struct program *program = &look->program;
+	_cleanup_free_ char *shown = NULL;
+
+	*ret_harness = (struct arm_harness){
+		.name = look->asked->name,
+		.model = look->asked->model,
+		.provider = look->asked->provider,
+		.endpoint = look->endpoint,
+		.hosts = look->hosts,
+		.family = look->family,
+	};
+	if (program->file.fd < 0)
+		return 0;
+	if (look->result < 0) {
+		shown = display(program->file.canonical);
+		return fault_set(ret_fault, ERROR_unavailable, "%s: %s cannot be read: %s",
+				 look->asked->name, shown,
+				 look->result == -EBUSY ? "it does not stop changing"
+							: strerror(-look->result));
+	}
+	/* One that was not asked is not known: a session may want to. */
+	if (!look->digested && (look->program.version || look->question.plan))
+		plan_learn_program(host, &look->known);
+	ret_harness->executable = program->file.canonical;
+	ret_harness->sha256 = look->known.digest;
+	ret_harness->version = program->version	       ? program->version
+			       : look->known.version[0] ? look->known.version
+							: NULL;
+	return 0;
+}
+
+void arm_harness_look_done(struct arm_harness_look *look)
+{
+	program_done(&look->program);
+	program_question_done(&look->question);
+	text_list_done(&look->hosts);
+	free(look->family);
+	free(look->endpoint);
+	free(look->missing);
+	free(look->signed_out);
+	*look = ARM_HARNESS_LOOK_INIT;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "plan/program_ask.h"
+
+/*
+ * A Harness of an Arm on this host: its program, the version of that, and the hosts and family that its
+ * file tells. Found and finished on the loop, worked on any thread.
+ */
+struct arm_harness_look {
+	const struct arm_harness *asked;
+	struct program program; /* fd -1: absent */
+	struct program_known known;
+	bool digested;			  /* known before */
+	struct program_question question; /* plan NULL: it is not asked */
+	int result;
+	char *family;
+	char *endpoint;
+	struct text_list hosts;
+	char *missing;	  /* why it is absent, or NULL */
+	char *signed_out; /* why it has no login, or NULL */
+};
+
+#define ARM_HARNESS_LOOK_INIT                                                                      \
+	((struct arm_harness_look){.program = PROGRAM_INIT, .question = PROGRAM_QUESTION_INIT})
+
+/*
+ * field names it in a fault. model: the Arm's, of a Harness's own. environment: the Arm's, which may set an endpoint. bwrap_fd -1: it is not
+ * asked for its version. asked must outlive it; the Harness's file need not.
+ */
+int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
+			   const char *field, const struct arm_harness *asked, const char *model,
+			   const struct pair_list *environment, int bwrap_fd,
+			   struct fault *ret_fault);
+void arm_harness_look_work(struct arm_harness_look *look);
+/* ret_harness points into look. */
+int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_host *host,
+			    struct arm_harness *ret_harness, struct fault *ret_fault);
+void arm_harness_look_done(struct arm_harness_look *look);

@@ -23,6 +23,8 @@
  *   environment.c
  * Refusals carry ERROR_invalid or ERROR_refused; plan_make turns them into a void's cause.
  */
+struct runner_plan; /* runner_plan.h */
+
 #define PLAN_DESCRIPTORS_MAX 230 /* with leases and logins: keeper/channel.h */
 #define PLAN_NOTES_MAX 64	 /* notes of a Trial */
 
@@ -188,10 +190,9 @@ int session_bind(struct plan *plan, const char *destination, const char *source,
 		 bool writable);
 
 /* A Custom runner's part: runner_compose.c, in the order in which plan.c calls them. */
-struct runner_plan;
 int runner_command(struct plan *plan, const struct runner_plan *runner);
-int runner_bounds(struct bound_list *bounds, struct plan *plan, const struct runner_plan *runner,
-		  struct fault *ret_fault);
+int runner_bounds(struct bound_list *bounds, struct plan *plan, const struct plan_host *host,
+		  const struct runner_plan *runner, struct fault *ret_fault);
 int runner_contents(struct plan *plan, const struct plan_host *host,
 		    const struct runner_plan *runner, struct fault *ret_fault);
 int runner_environment(struct plan *plan, const struct runner_plan *runner);

@@ -229,7 +229,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0 && session)
 		r = network_session(plan, session, fault);
 	if (r == 0 && runner)
-		r = runner_bounds(&bounds, plan, runner, fault);
+		r = runner_bounds(&bounds, plan, host, runner, fault);
 	if (r == 0 && runner)
 		r = network_runner(plan, runner, fault);
 	if (r == 0)

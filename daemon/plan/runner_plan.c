@@ -6,14 +6,18 @@
 
 #include "plan/build.h"
 #include "plan/credentials.h"
+#include "plan/provider.h"
 
 #define MISSING_HINT "trialctl logins"
 
 char *runner_credential(const struct plan_host *host, const char *provider)
 {
+	const struct provider *known =
+		host->providers ? provider_find(host->providers, provider) : NULL;
 	char *text;
 
-	(void)host;
+	if (known)
+		return strdup(known->credential);
 	return asprintf(&text, "providers.%s", provider) < 0 ? NULL : text;
 }
 

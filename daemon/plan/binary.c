@@ -29,7 +29,7 @@ static const char *const needed[] = {
 	"--gid",	 "--clearenv",	  "--seccomp",	    "--bind-fd",	"--ro-bind-fd",
 	"--ro-bind",	 "--dev-bind",	  "--size",	    "--perms",		"--tmpfs",
 	"--dir",	 "--symlink",	  "--file",	    "--proc",		"--dev",
-	"--remount-ro",
+	"--remount-ro",	 "--ro-bind-data",
 };
 
 /*

@@ -23,6 +23,8 @@
  *   environment.c
  * Refusals carry ERROR_invalid or ERROR_refused; plan_make turns them into a void's cause.
  */
+struct runner_plan; /* runner_plan.h */
+
 #define PLAN_DESCRIPTORS_MAX 230 /* with leases and logins: keeper/channel.h */
 #define PLAN_NOTES_MAX 64	 /* notes of a Trial */
 
@@ -167,7 +169,11 @@ int inside_resolve(const struct plan *plan, const char *path, char **ret_canonic
 
 int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, const struct session_plan *session,
-			const struct toolchains *toolchains, struct fault *ret_fault);
+			const struct runner_plan *runner, const struct toolchains *toolchains,
+			struct fault *ret_fault);
+/* A key, which is wiped with the plan and never told. name NULL: none. */
+int environment_secret(struct plan *plan, const struct pair *secret, struct fault *ret_fault);
+
 
 /* A session's part: session_compose.c. Its command; its places; its files and prompt. */
 int session_command(struct plan *plan, const struct session_plan *session);
@@ -176,10 +182,30 @@ int session_bounds(struct bound_list *bounds, const struct session_plan *session
 int session_contents(struct plan *plan, const struct plan_host *host,
 		     const struct session_plan *session, struct fault *ret_fault);
 
+/* What one has beside its command and its prompt. sealed: what switches web tools off stays so. */
+int session_parts(struct plan *plan, const struct plan_host *host,
+		  const struct session_plan *session, bool sealed, struct fault *ret_fault);
+/* What trialsd itself has at hand, at its place inside. The descriptor is borrowed. */
+int session_bind(struct plan *plan, const char *destination, const char *source, int fd,
+		 bool writable);
+
+/* A Custom runner's part: runner_compose.c, in the order in which plan.c calls them. */
+int runner_command(struct plan *plan, const struct runner_plan *runner);
+int runner_bounds(struct bound_list *bounds, struct plan *plan, const struct plan_host *host,
+		  const struct runner_plan *runner, struct fault *ret_fault);
+int runner_contents(struct plan *plan, const struct plan_host *host,
+		    const struct runner_plan *runner, struct fault *ret_fault);
+int runner_environment(struct plan *plan, const struct runner_plan *runner);
+int runner_secrets(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault);
+/* Those that an Arm's Harnesses and providers need. */
+int network_runner(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault);
+
 /* What the keeper keeps of the home, and puts there: keep.c. The binds are all in the plan. */
 int keep_compose(struct plan *plan, const struct plan_host *host,
 		 const struct launch_request *launch, const struct session_plan *session,
-		 struct fault *ret_fault);
+		 const struct runner_plan *runner, struct fault *ret_fault);
+/* The places of a session's logins, and the home that it is bound in. */
+int keep_logins(struct plan *plan, const struct session_plan *session);
 /* Refused: trialsd keeps no session of this Harness. */
 int keep_check(const struct harness *harness, const struct launch_request *launch,
 	       struct fault *ret_fault);
@@ -197,6 +223,10 @@ const char *bwrap_missing_option(const char *help);
 /* plan_make with the host's fixed part given: what tests call to be the same everywhere. */
 int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 	       const struct launch_request *launch, struct fault *ret_fault);
+
+int plan_build_runner(struct plan **ret_plan, const struct plan_host *host,
+		      struct system_facts *facts, const struct launch_request *launch,
+		      const struct runner_plan *runner, struct fault *ret_fault);
 
 /*
  * Appends an operation with copies of destination and source (may be NULL); NULL when out of

@@ -86,7 +86,7 @@ static void put_operation(struct writer *writer, const struct plan_operation *op
 		break;
 	case PLAN_FILE:
 		put_mode(writer, operation->mode ? operation->mode : 0444);
-		put_number(writer, "--file", fd);
+		put_number(writer, operation->sealed ? "--ro-bind-data" : "--file", fd);
 		break;
 	case PLAN_MASK:
 		/* As a device: on a mount without devices it could not even be opened. */

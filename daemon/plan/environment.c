@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 
-#include "session_plan.h"
+#include "runner_plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /*
@@ -59,23 +60,37 @@ static int name_check(const char *name, struct fault *fault)
 	return 0;
 }
 
-static int git_trust(struct plan *plan)
+static int git_set(struct pair_list *environment, size_t *count, const char *key, const char *value)
 {
-	const struct pair settings[] = {
-		{"GIT_CONFIG_KEY_0", "safe.directory"},	  {"GIT_CONFIG_VALUE_0", plan->repository},
-		{"GIT_CONFIG_KEY_1", "gc.auto"},	  {"GIT_CONFIG_VALUE_1", "0"},
-		{"GIT_CONFIG_KEY_2", "maintenance.auto"}, {"GIT_CONFIG_VALUE_2", "false"},
-	};
-	struct pair_list *environment = &plan->environment;
-	size_t count = plan->git_shared ? 3 : 1;
+	char name[32];
 	int r;
 
-	if (!plan->repository || pair_list_get(environment, "GIT_CONFIG_COUNT"))
+	snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%zu", *count);
+	r = pair_list_set(environment, name, key);
+	snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%zu", *count);
+	++*count;
+	return r == 0 ? pair_list_set(environment, name, value) : r;
+}
+
+static int git_configure(struct plan *plan, bool excludes)
+{
+	struct pair_list *environment = &plan->environment;
+	char text[16];
+	size_t count = 0;
+	int r = 0;
+
+	if ((!plan->repository && !excludes) || pair_list_get(environment, "GIT_CONFIG_COUNT"))
 		return 0;
-	r = pair_list_set(environment, "GIT_CONFIG_COUNT", plan->git_shared ? "3" : "1");
-	for (size_t i = 0; r == 0 && i < 2 * count; i++)
-		r = pair_list_set(environment, settings[i].name, settings[i].value);
-	return r;
+	if (plan->repository)
+		r = git_set(environment, &count, "safe.directory", plan->repository);
+	if (r == 0 && plan->repository && plan->git_shared)
+		r = git_set(environment, &count, "gc.auto", "0");
+	if (r == 0 && plan->repository && plan->git_shared)
+		r = git_set(environment, &count, "maintenance.auto", "false");
+	if (r == 0 && excludes)
+		r = git_set(environment, &count, "core.excludesFile", RUNNER_EXCLUDE);
+	snprintf(text, sizeof(text), "%zu", count);
+	return r == 0 ? pair_list_set(environment, "GIT_CONFIG_COUNT", text) : r;
 }
 
 /* What the Harness needs: the launch may replace all but what it is signed in with. */
@@ -90,12 +105,12 @@ static int session_set(struct plan *plan, const struct session_plan *session)
 	return r;
 }
 
-static int secret_set(struct plan *plan, const struct pair *secret, struct fault *fault)
+int environment_secret(struct plan *plan, const struct pair *secret, struct fault *ret_fault)
 {
 	if (!secret->name)
 		return 0;
 	if (pair_list_get(&plan->environment, secret->name))
-		return fault_set(fault, ERROR_refused,
+		return fault_set(ret_fault, ERROR_refused,
 				 "environment.%s: the key of the credentials file is given in it",
 				 secret->name);
 	/* First the name: from then on whatever is there is wiped. */
@@ -106,7 +121,8 @@ static int secret_set(struct plan *plan, const struct pair *secret, struct fault
 
 int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, const struct session_plan *session,
-			const struct toolchains *toolchains, struct fault *ret_fault)
+			const struct runner_plan *runner, const struct toolchains *toolchains,
+			struct fault *ret_fault)
 {
 	int r = defaults_set(plan, host);
 
@@ -115,6 +131,8 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 
 	if (r == 0 && session)
 		r = session_set(plan, session);
+	if (r == 0 && runner)
+		r = runner_environment(plan, runner);
 	if (r == 0)
 		r = network_environment(plan);
 	for (size_t i = 0; r == 0 && i < launch->environment.count; i++) {
@@ -125,6 +143,8 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 			r = pair_list_set(&plan->environment, pair->name, pair->value);
 	}
 	if (r == 0 && session)
-		r = secret_set(plan, &session->found.secret, ret_fault);
-	return r == 0 ? git_trust(plan) : r;
+		r = environment_secret(plan, &session->found.secret, ret_fault);
+	if (r == 0 && runner)
+		r = runner_secrets(plan, runner, ret_fault);
+	return r == 0 ? git_configure(plan, runner && runner->arm->git_exclude.count > 0) : r;
 }

@@ -45,6 +45,7 @@ static const char *const section_names[HARNESS_SECTIONS] = {
 	[HARNESS_SECTION_Harness] = "Harness", [HARNESS_SECTION_Login] = "Login",
 	[HARNESS_SECTION_Home] = "Home",       [HARNESS_SECTION_Session] = "Session",
 	[HARNESS_SECTION_Web] = "Web",	       [HARNESS_SECTION_Network] = "Network",
+	[HARNESS_SECTION_Providers] = "Providers",
 };
 
 static const char *const kind_names[HARNESS_LOGIN_KINDS] = {
@@ -95,6 +96,8 @@ static void *section_of(struct harness *harness, enum harness_section section, s
 		return &harness->sessions[index];
 	case HARNESS_SECTION_Web:
 		return &harness->web;
+	case HARNESS_SECTION_Providers:
+		return &harness->providers;
 	default:
 		return &harness->network;
 	}
@@ -203,7 +206,7 @@ static int take_section(struct ini_text *ini, const char *name)
 	shown = display(name);
 	return ini_refuse(ini, ini->line, NULL,
 			  "[%s]: unknown section; there are [Harness] [Login KIND] [Home] "
-			  "[Session] [Session VERSION] [Web] [Network]",
+			  "[Session] [Session VERSION] [Web] [Network] [Providers]",
 			  shown);
 }
 
@@ -327,6 +330,8 @@ static int check_sections(struct reading *reading)
 	if (harness->session_count == 0)
 		return refuse_section(reading, "[Session]");
 	r = check_needed(reading, HARNESS_SECTION_Harness, 0);
+	if (r == 0)
+		r = check_needed(reading, HARNESS_SECTION_Providers, 0);
 	for (size_t i = 0; r == 0 && i < harness->login_count; i++)
 		r = check_needed(reading, HARNESS_SECTION_Login, i);
 	for (size_t i = 0; r == 0 && i < harness->session_count; i++)

@@ -114,6 +114,8 @@ struct harness_login {
 	char *credential; /* TABLE.KEY */
 	char *variable;
 	char *model_variable;
+	char *provider_variable; /* that a provider's key goes into; NULL: variable */
+	char *endpoint_variable;
 	struct pair_list environment;
 	struct text_list hosts;
 };
@@ -142,8 +144,17 @@ struct harness_session {
 /* [Web] */
 struct harness_web {
 	struct text_list arguments;
+	struct text_list wrapper_arguments; /* that may stand before any others; or none */
 	struct pair_list environment;
 	struct harness_seed_list seeds;
+};
+
+/* [Providers]: how it is told of several, whose keys are in variables */
+struct harness_providers {
+	char *variable;
+	char *text; /* with %p for the pieces */
+	char *each; /* one: %o is the provider as it calls it, %v the variable */
+	struct pair_list names; /* provider -> what it calls it, where that is another */
 };
 
 /* [Network]; HOST or HOST:PORT */
@@ -165,6 +176,7 @@ struct harness {
 	size_t session_count;
 	struct harness_web web;
 	struct harness_network network;
+	struct harness_providers providers;
 };
 
 /* Whether a Harness can have this name, which is its file's without ".harness". */

@@ -96,6 +96,8 @@ static void login_done(struct harness_login *login)
 	free(login->credential);
 	free(login->variable);
 	free(login->model_variable);
+	free(login->provider_variable);
+	free(login->endpoint_variable);
 	pair_list_done(&login->environment);
 	text_list_done(&login->hosts);
 }
@@ -132,11 +134,16 @@ struct harness *harness_free(struct harness *harness)
 		session_done(&harness->sessions[i]);
 	free(harness->sessions);
 	text_list_done(&harness->web.arguments);
+	text_list_done(&harness->web.wrapper_arguments);
 	pair_list_done(&harness->web.environment);
 	seeds_done(&harness->web.seeds);
 	text_list_done(&harness->network.hosts);
 	text_list_done(&harness->network.also_tries);
 	pair_list_done(&harness->network.provider_hosts);
+	free(harness->providers.variable);
+	free(harness->providers.text);
+	free(harness->providers.each);
+	pair_list_done(&harness->providers.names);
 	free(harness);
 	return NULL;
 }

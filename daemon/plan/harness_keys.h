@@ -89,6 +89,10 @@
 	  "the name of a variable other than HOME, USER and LOGNAME")                               \
 	X(Login, ModelVariable, VARIABLE, model_variable, HARNESS_KIND(env), HARNESS_NONE, "",      \
 	  "the name of a variable other than HOME, USER and LOGNAME")                               \
+	X(Login, ProviderVariable, VARIABLE, provider_variable, HARNESS_KIND(env), HARNESS_NONE,    \
+	  "", "the name of a variable other than HOME, USER and LOGNAME")                           \
+	X(Login, EndpointVariable, VARIABLE, endpoint_variable, HARNESS_KIND(env), HARNESS_NONE,    \
+	  "", "the name of a variable other than HOME, USER and LOGNAME")                           \
 	X(Login, Environment, VARIABLES, environment, HARNESS_ANY, HARNESS_NONE, "hrmv",            \
 	  HARNESS_ALLOWED_VARIABLES)                                                                \
 	X(Login, Hosts, HOSTS, hosts, HARNESS_ANY, HARNESS_NONE, "", HARNESS_ALLOWED_HOSTS)         \
@@ -119,6 +123,8 @@
 	X(Session, State, PATHS, state, HARNESS_ANY, HARNESS_NONE, "", HARNESS_ALLOWED_PATHS)       \
 	X(Web, Arguments, WORDS, arguments, HARNESS_ANY, HARNESS_NONE, "hr",                        \
 	  HARNESS_ALLOWED_WORDS)                                                                    \
+	X(Web, WrapperArguments, WORDS, wrapper_arguments, HARNESS_ANY, HARNESS_NONE, "hr",         \
+	  HARNESS_ALLOWED_WORDS)                                                                    \
 	X(Web, Environment, VARIABLES, environment, HARNESS_ANY, HARNESS_NONE, "hr",                \
 	  HARNESS_ALLOWED_VARIABLES)                                                                \
 	X(Web, Seed, SEED, seeds, HARNESS_ANY, HARNESS_NONE, "hr", HARNESS_ALLOWED_SEED)            \
@@ -126,7 +132,14 @@
 	X(Network, AlsoTries, HOSTS, also_tries, HARNESS_ANY, HARNESS_NONE, "",                     \
 	  HARNESS_ALLOWED_HOSTS)                                                                    \
 	X(Network, ProviderHosts, PROVIDER_HOSTS, provider_hosts, HARNESS_ANY, HARNESS_NONE, "",    \
-	  "words PROVIDER=HOST, where a provider is what stands before the / of a model")
+	  "words PROVIDER=HOST, where a provider is what stands before the / of a model")           \
+	X(Providers, Variable, VARIABLE, variable, HARNESS_ANY, HARNESS_ANY, "",                    \
+	  "the name of a variable other than HOME, USER and LOGNAME")                               \
+	X(Providers, Text, LINE, text, HARNESS_ANY, HARNESS_ANY, "p", "a line of text with %p")     \
+	X(Providers, Each, LINE, each, HARNESS_ANY, HARNESS_ANY, "ov",                              \
+	  "a line of text with %o and %v")                                                          \
+	X(Providers, Names, PROVIDER_NAMES, names, HARNESS_ANY, HARNESS_NONE, "",                   \
+	  "words PROVIDER=NAME")
 
 enum harness_section {
 	HARNESS_SECTION_Harness,
@@ -135,6 +148,7 @@ enum harness_section {
 	HARNESS_SECTION_Session,
 	HARNESS_SECTION_Web,
 	HARNESS_SECTION_Network,
+	HARNESS_SECTION_Providers,
 	HARNESS_SECTIONS,
 };
 

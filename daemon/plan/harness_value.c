@@ -45,6 +45,13 @@ static int set_TEXT(void *section, const struct harness_key *key, const char *va
 	return set_string(section, key, value, value[0] && strlen(value) <= PRODUCT_BYTES_MAX);
 }
 
+static int set_LINE(void *section, const struct harness_key *key, const char *value)
+{
+	return set_string(section, key, value,
+			  value[0] && strlen(value) <= SEED_BYTES_MAX &&
+				  specifiers_valid(value, key->specifiers));
+}
+
 static int set_NAME(void *section, const struct harness_key *key, const char *value)
 {
 	return set_string(section, key, value, file_name_valid(value) && value[0] != '-');
@@ -250,6 +257,20 @@ static bool is_provider(const char *name, size_t length, const char *value, cons
 	(void)length;
 	(void)specifiers;
 	return plain_word_valid(name, HARNESS_NAME_BYTES_MAX) && is_host(value);
+}
+
+static bool is_provider_name(const char *name, size_t length, const char *value,
+			     const char *specifiers)
+{
+	(void)length;
+	(void)specifiers;
+	return plain_word_valid(name, PROVIDER_NAME_BYTES_MAX) &&
+	       plain_word_valid(value, PROVIDER_NAME_BYTES_MAX);
+}
+
+static int set_PROVIDER_NAMES(void *section, const struct harness_key *key, const char *value)
+{
+	return add_pairs(section, key, value, is_provider_name);
 }
 
 static int set_VARIABLES(void *section, const struct harness_key *key, const char *value)
@@ -555,6 +576,8 @@ enum {
 	MANY_PROMPTS = false,
 	MANY_SIZE = false,
 	MANY_PROVIDER_HOSTS = true,
+	MANY_PROVIDER_NAMES = true,
+	MANY_LINE = false,
 };
 
 typedef struct harness_program struct_of_Harness;
@@ -563,6 +586,7 @@ typedef struct harness_home struct_of_Home;
 typedef struct harness_session struct_of_Session;
 typedef struct harness_web struct_of_Web;
 typedef struct harness_network struct_of_Network;
+typedef struct harness_providers struct_of_Providers;
 
 #define KEY_(SECTION, KEY, TYPE, member, kinds_, needed_, specifiers_, allowed_)                   \
 	{                                                                                          \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
-#include "session_plan.h"
+#include "runner_plan.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -93,11 +93,9 @@ static int add_bound(struct plan *plan, const struct plan_host *host)
 	return r;
 }
 
-static int add_session(struct plan *plan, const struct session_plan *session)
+int keep_logins(struct plan *plan, const struct session_plan *session)
 {
 	const struct harness *harness = session->harness;
-	const struct text_list *state =
-		&harness_session_for(harness, session->program.version)->state;
 	const char *target = session->login && session->login->kind == HARNESS_LOGIN_home
 				     ? below_home(session->login->target)
 				     : NULL;
@@ -108,10 +106,19 @@ static int add_session(struct plan *plan, const struct session_plan *session)
 		if (!plan->bound_home)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; r == 0 && i < state->count; i++)
-		r = add_path(&plan->state, state->items[i]);
 	for (size_t i = 0; r == 0 && i < harness->login_count; i++)
 		r = add_login(&plan->login_paths, &harness->logins[i]);
+	return r;
+}
+
+static int add_session(struct plan *plan, const struct session_plan *session)
+{
+	const struct text_list *state =
+		&harness_session_for(session->harness, session->program.version)->state;
+	int r = keep_logins(plan, session);
+
+	for (size_t i = 0; r == 0 && i < state->count; i++)
+		r = add_path(&plan->state, state->items[i]);
 	return r;
 }
 
@@ -145,13 +152,16 @@ static int refuse(const struct harness *harness, const struct launch_request *la
 
 int keep_compose(struct plan *plan, const struct plan_host *host,
 		 const struct launch_request *launch, const struct session_plan *session,
-		 struct fault *ret_fault)
+		 const struct runner_plan *runner, struct fault *ret_fault)
 {
 	int r = 0;
 
 	plan->keep_home = launch->keep_home;
 	if (session)
 		r = add_session(plan, session);
+	/* Whose sessions they were, and which of them, is for a runner to know: none is kept. */
+	for (size_t i = 0; r == 0 && runner && i < runner->session_count; i++)
+		r = keep_logins(plan, &runner->sessions[i]);
 	if (r == 0 && session && launch->has.of) {
 		if (plan->state.count == 0)
 			return refuse(session->harness, launch, ret_fault);

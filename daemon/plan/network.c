@@ -3,7 +3,7 @@
 
 #include "harness_words.h"
 #include "keeper/allow.h"
-#include "session_plan.h"
+#include "runner_plan.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -139,6 +139,23 @@ int network_session(struct plan *plan, const struct session_plan *session, struc
 		return 0;
 	plan->expects_network = session->session.hosts.count > 0;
 	return add_hosts(plan, "Hosts= of the .harness file", &session->session.hosts, ret_fault);
+}
+
+int network_runner(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault)
+{
+	const struct arm *arm = runner->arm;
+	int r = 0;
+
+	if (plan->network != NETWORK_allowlist)
+		return 0;
+	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
+		r = add_hosts(plan, "harnesses of the Arm", &arm->harnesses.items[i].hosts,
+			      ret_fault);
+	for (size_t i = 0; r == 0 && i < arm->providers.count; i++)
+		r = add_hosts(plan, "providers of the Arm", &arm->providers.items[i].hosts,
+			      ret_fault);
+	plan->expects_network = plan->hosts.count > 0;
+	return r;
 }
 
 /* An internal host is one host and one port: whatever may be in its place is not meant. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
 #include "repository_git.h"
-#include "session_plan.h"
+#include "runner_plan.h"
 
 #include <string.h>
 
@@ -37,10 +37,13 @@ static int harness_check_keys(const struct launch_request *launch, struct fault 
 	return 0;
 }
 
-static int command_copy(struct plan *plan, const struct launch_request *launch, struct fault *fault)
+static int command_copy(struct plan *plan, const struct launch_request *launch,
+			const struct runner_plan *runner, struct fault *fault)
 {
 	int r = 0;
 
+	if (runner)
+		return runner_command(plan, runner);
 	if (launch->harness)
 		return 0;
 	if (launch->command.count == 0 || launch->command.items[0][0] == '\0')
@@ -190,8 +193,8 @@ static int files_open(struct plan *plan)
 
 /* What a launch says without naming a path. */
 static int plan_settle(struct plan *plan, const struct plan_host *host,
-		       const struct launch_request *launch, struct tmpfs_sizes *ret_sizes,
-		       struct fault *fault)
+		       const struct launch_request *launch, const struct runner_plan *runner,
+		       struct tmpfs_sizes *ret_sizes, struct fault *fault)
 {
 	int r;
 
@@ -199,14 +202,14 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 	if (r == 0)
 		r = network_settle(plan, host, launch, fault);
 	if (r == 0)
-		r = command_copy(plan, launch, fault);
+		r = command_copy(plan, launch, runner, fault);
 	return r == 0 ? limits_settle(plan, host->config, launch, ret_sizes, fault) : r;
 }
 
-/* All of it but the descriptors of files. session: NULL, or of a launch with a harness. */
+/* All of it but the descriptors of files. session: NULL, or of a launch with a harness; or a runner. */
 static int plan_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
 			const struct launch_request *launch, const struct session_plan *session,
-			struct fault *fault)
+			const struct runner_plan *runner, struct fault *fault)
 {
 	_cleanup_(bound_list_done) struct bound_list bounds = {0};
 	_cleanup_(repository_git_done) struct repository_git git = REPOSITORY_GIT_INIT;
@@ -214,7 +217,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	struct tmpfs_sizes sizes;
 	int r;
 
-	r = plan_settle(plan, host, launch, &sizes, fault);
+	r = plan_settle(plan, host, launch, runner, &sizes, fault);
 	if (r == 0)
 		r = bound_list_open(&bounds, plan, launch, fault);
 	if (r == 0)
@@ -225,6 +228,10 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = session_bounds(&bounds, session, fault);
 	if (r == 0 && session)
 		r = network_session(plan, session, fault);
+	if (r == 0 && runner)
+		r = runner_bounds(&bounds, plan, host, runner, fault);
+	if (r == 0 && runner)
+		r = network_runner(plan, runner, fault);
 	if (r == 0)
 		r = toolchains_open(&toolchains, host, launch, fault);
 	if (r == 0)
@@ -235,6 +242,8 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = root_compose(plan, host, facts, &sizes, &bounds);
 	if (r == 0 && session)
 		r = session_contents(plan, host, session, fault);
+	if (r == 0 && runner)
+		r = runner_contents(plan, host, runner, fault);
 	if (r == 0)
 		r = repository_git_compose(&git, plan, fault);
 	if (r == 0)
@@ -244,7 +253,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = home_links(plan, host, fault);
 	if (r == 0)
-		r = keep_compose(plan, host, launch, session, fault);
+		r = keep_compose(plan, host, launch, session, runner, fault);
 	if (r == 0)
 		r = parents_add(plan);
 	if (r != 0)
@@ -255,20 +264,20 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = toolchains_compose(&toolchains, plan, host, fault);
 	if (r == 0)
-		r = environment_compose(plan, host, launch, session, &toolchains, fault);
+		r = environment_compose(plan, host, launch, session, runner, &toolchains, fault);
 	return r == 0 ? descriptors_check(plan, fault) : r;
 }
 
 static int build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 		 const struct launch_request *launch, const struct session_plan *session,
-		 struct fault *ret_fault)
+		 const struct runner_plan *runner, struct fault *ret_fault)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 	int r;
 
 	if (!plan)
 		return -ENOMEM;
-	r = plan_compose(plan, host, facts, launch, session, ret_fault);
+	r = plan_compose(plan, host, facts, launch, session, runner, ret_fault);
 	if (r == 0)
 		r = files_open(plan);
 	if (r == 0)
@@ -283,7 +292,7 @@ static int build(struct plan **ret_plan, const struct plan_host *host, struct sy
 int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 	       const struct launch_request *launch, struct fault *ret_fault)
 {
-	return build(ret_plan, host, facts, launch, NULL, ret_fault);
+	return build(ret_plan, host, facts, launch, NULL, NULL, ret_fault);
 }
 
 static bool names_a_path(const struct launch_request *launch)
@@ -301,11 +310,11 @@ static int plan_check_all(struct plan *plan, const struct plan_host *host,
 	int r;
 
 	if (!names_a_path(launch)) {
-		r = plan_settle(plan, host, launch, &sizes, fault);
-		return r == 0 ? environment_compose(plan, host, launch, NULL, NULL, fault) : r;
+		r = plan_settle(plan, host, launch, NULL, &sizes, fault);
+		return r == 0 ? environment_compose(plan, host, launch, NULL, NULL, NULL, fault) : r;
 	}
 	r = plan_cache_facts(host->cache, &facts);
-	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, fault) : r;
+	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, NULL, fault) : r;
 }
 
 int plan_check(const struct plan_host *host, const struct launch_request *launch,
@@ -329,21 +338,42 @@ int plan_check(const struct plan_host *host, const struct launch_request *launch
 	return r;
 }
 
-int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
-		      const struct launch_request *launch, const struct session_plan *session,
-		      struct fault *ret_fault)
+static int make(struct plan **ret_plan, const struct plan_host *host,
+		const struct launch_request *launch, const struct session_plan *session,
+		const struct runner_plan *runner, struct fault *fault)
 {
 	struct system_facts *facts;
 	int r;
 
 	r = plan_cache_facts(host->cache, &facts);
 	if (r == 0)
-		r = build(ret_plan, host, facts, launch, session, ret_fault);
+		r = build(ret_plan, host, facts, launch, session, runner, fault);
 	if (r == FAULT) {
-		ret_fault->code = ERROR_unavailable;
-		ret_fault->cause = CAUSE_sandbox_unavailable;
+		fault->code = ERROR_unavailable;
+		fault->cause = CAUSE_sandbox_unavailable;
 	}
 	return r;
+}
+
+int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
+		      const struct launch_request *launch, const struct session_plan *session,
+		      struct fault *ret_fault)
+{
+	return make(ret_plan, host, launch, session, NULL, ret_fault);
+}
+
+int plan_make_runner(struct plan **ret_plan, const struct plan_host *host,
+		     const struct launch_request *launch, const struct runner_plan *runner,
+		     struct fault *ret_fault)
+{
+	return make(ret_plan, host, launch, NULL, runner, ret_fault);
+}
+
+int plan_build_runner(struct plan **ret_plan, const struct plan_host *host,
+		      struct system_facts *facts, const struct launch_request *launch,
+		      const struct runner_plan *runner, struct fault *ret_fault)
+{
+	return build(ret_plan, host, facts, launch, NULL, runner, ret_fault);
 }
 
 int plan_make(struct plan **ret_plan, const struct plan_host *host,

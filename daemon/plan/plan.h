@@ -55,7 +55,7 @@ enum plan_operation_type {
 	PLAN_TMPFS,	  /* size, mode */
 	PLAN_DIRECTORY,
 	PLAN_SYMLINK, /* source is the link's text */
-	PLAN_FILE,    /* a file; mode 0: read-only */
+	PLAN_FILE,    /* a file; mode 0: read-only; sealed: mounted, so that it stays what it is */
 	PLAN_MASK,    /* a file of /proc that reads as empty */
 	PLAN_PROC,
 	PLAN_DEV,
@@ -70,6 +70,7 @@ struct plan_operation {
 	int descriptor; /* index in plan->descriptors, -1 for none */
 	uint64_t size;	/* PLAN_TMPFS: bytes at most */
 	unsigned int mode;
+	bool sealed;		/* PLAN_FILE */
 	struct plan_file *file; /* PLAN_FILE: its contents */
 };
 

@@ -405,6 +405,67 @@ static int add_all_hosts(struct session *result, const struct session_request *r
 	return r;
 }
 
+/* Of variables those whose values are known here: a runner may be told no model. */
+static int add_known(struct pair_list *environment, const struct session_request *request,
+		     const char *provider, const struct specifier *specifiers)
+{
+	const struct pair_list *variables = &request->login->environment;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < variables->count; i++) {
+		struct pair_list one = {.count = 1, .items = &variables->items[i]};
+
+		if ((environment_uses(&one, 'm') && !request->model) ||
+		    (environment_uses(&one, 'v') && !provider))
+			continue;
+		r = add_variables(environment, &one, specifiers);
+	}
+	return r;
+}
+
+static int compose_declared(struct session *result, const struct session_request *request,
+			    const char *provider, const struct specifier *specifiers,
+			    struct fault *fault)
+{
+	const struct harness *harness = request->harness;
+	const struct harness_login *login = request->login;
+	const struct text_list *web = harness->web.wrapper_arguments.count > 0
+					      ? &harness->web.wrapper_arguments
+					      : &harness->web.arguments;
+	int r;
+
+	if (request->uid == 0 && !harness->program.root)
+		return refuse(fault, harness, "harness: %s does not run as root", harness->name);
+	if (request->model && !is_model(request->model))
+		return refuse(fault, harness, "model: not the name of a model");
+	r = add_words(&result->arguments, web, specifiers);
+	if (r == 0)
+		r = add_variables(&result->own, &harness->program.environment, specifiers);
+	if (r == 0)
+		r = add_variables(&result->own, &harness->web.environment, specifiers);
+	if (r == 0)
+		r = add_known(&result->environment, request, provider, specifiers);
+	if (r == 0 && login->model_variable && request->model)
+		r = pair_list_set(&result->environment, login->model_variable, request->model);
+	if (r == 0 && login->endpoint_variable && request->endpoint)
+		r = pair_list_set(&result->environment, login->endpoint_variable,
+				  request->endpoint);
+	return r == 0 ? session_files_add(result, request, specifiers, fault) : r;
+}
+
+static int compose_session(struct session *result, const struct session_request *request,
+			   const struct harness_session *session, const char *provider,
+			   const struct specifier *specifiers, struct fault *fault)
+{
+	int r = add_arguments(result, request, session, specifiers);
+
+	if (r == 0)
+		r = add_environment(result, request, specifiers);
+	if (r == 0)
+		r = session_files_add(result, request, specifiers, fault);
+	return r == 0 ? add_all_hosts(result, request, provider) : r;
+}
+
 int session_compose(struct session *ret_session, const struct session_request *request,
 		    struct fault *ret_fault)
 {
@@ -415,9 +476,9 @@ int session_compose(struct session *ret_session, const struct session_request *r
 	int r;
 
 	r = provider_of(request->model, &provider);
-	if (r == 0)
+	if (r == 0 && !request->declared)
 		r = check_request(request, session, provider, ret_fault);
-	if (r == 0)
+	if (r == 0 && !request->declared)
 		r = settle_prompt(&result, request, session, ret_fault);
 	if (r != 0)
 		return r;
@@ -439,13 +500,9 @@ int session_compose(struct session *ret_session, const struct session_request *r
 		{0},
 	};
 
-	r = add_arguments(&result, request, session, specifiers);
-	if (r == 0)
-		r = add_environment(&result, request, specifiers);
-	if (r == 0)
-		r = session_files_add(&result, request, specifiers, ret_fault);
-	if (r == 0)
-		r = add_all_hosts(&result, request, provider);
+	r = request->declared
+		    ? compose_declared(&result, request, provider, specifiers, ret_fault)
+		    : compose_session(&result, request, session, provider, specifiers, ret_fault);
 	result.web_left_on = !request->web && request->harness->web.arguments.count == 0 &&
 			     request->harness->web.environment.count == 0 &&
 			     request->harness->web.seeds.count == 0;
@@ -460,6 +517,7 @@ void session_done(struct session *session)
 {
 	text_list_done(&session->arguments);
 	pair_list_done(&session->environment);
+	pair_list_done(&session->own);
 	for (size_t i = 0; i < session->file_count; i++) {
 		free(session->files[i].path);
 		free(session->files[i].text);

@@ -29,6 +29,8 @@ struct session_request {
 	const void *prompt; /* NULL: not at hand; it then cannot be an argument */
 	size_t prompt_size; /* bytes */
 	struct text_list extra;
+	bool declared;		/* a Custom runner drives it, through a wrapper */
+	const char *endpoint;	/* declared: the URL that its key is for, or NULL */
 	bool web;		/* leaves the Harness's own web tools on */
 	uid_t uid;		/* that it runs as */
 	const char *home;	/* canonical */
@@ -42,12 +44,14 @@ struct session_request {
 struct session_file {
 	char *path; /* absolute */
 	bool copy;
+	bool web;   /* it switches web tools off */
 	char *text; /* "" when there is only the copy */
 };
 
 struct session {
-	struct text_list arguments;   /* behind the program's own name */
+	struct text_list arguments;   /* behind the program's own name; declared: before others */
 	struct pair_list environment; /* without the secret of [Login env] */
+	struct pair_list own; /* declared: of its wrapper alone */
 	enum harness_prompt prompt;   /* stdin: else that is /dev/null; see has_prompt */
 	bool has_prompt;
 	bool web_left_on;	    /* it was to be off, and the Harness's file does not say how */
@@ -60,6 +64,9 @@ struct session {
  * Refused, naming the field of the launch: what the Harness has no way to be told (a model, an
  * effort, a session to resume), a prompt that no way it takes one will hold, no prompt at all, an
  * argument that its file forbids.
+ *
+ * Of one that is declared there are only what signs it in, its files, and of arguments and environment
+ * what its wrapper gives it: what it is asked is for whoever calls it to say.
  */
 int session_compose(struct session *ret_session, const struct session_request *request,
 		    struct fault *ret_fault);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "harness_words.h"
 #include "text_file.h"
 
 /*
@@ -120,7 +121,8 @@ static int file_text(const struct session_file *file, char **ret_text, size_t *r
 	return 0;
 }
 
-static int add_file(struct plan *plan, const struct session_file *file, struct fault *fault)
+static int add_file(struct plan *plan, const struct session_file *file, bool sealed,
+		    struct fault *fault)
 {
 	struct plan_operation *operation;
 	char *text = NULL;
@@ -140,13 +142,13 @@ static int add_file(struct plan *plan, const struct session_file *file, struct f
 		free(text);
 		return -ENOMEM;
 	}
-	operation->mode = 0600;
+	operation->mode = sealed ? 0400 : 0600;
+	operation->sealed = sealed;
 	return plan_file_new(&operation->file, text, size);
 }
 
-/* What trialsd itself has at hand, at its place inside. The descriptor is borrowed. */
-static int add_bind(struct plan *plan, const char *destination, const char *source, int fd,
-		    bool writable)
+int session_bind(struct plan *plan, const char *destination, const char *source, int fd,
+		 bool writable)
 {
 	int *descriptors = realloc(plan->descriptors,
 				   (plan->descriptor_count + 1) * sizeof(*descriptors));
@@ -191,7 +193,7 @@ static int add_shared_lock(struct plan *plan, const struct plan_host *host,
 	if (session->found.lock_fd < 0)
 		return 0;
 	path = session_login_path(host, session->login->shared_lock);
-	return path ? add_bind(plan, path, "lock", session->found.lock_fd, true) : -ENOMEM;
+	return path ? session_bind(plan, path, "lock", session->found.lock_fd, true) : -ENOMEM;
 }
 
 static int add_login(struct plan *plan, const struct plan_host *host,
@@ -205,15 +207,37 @@ static int add_login(struct plan *plan, const struct plan_host *host,
 	if (!file)
 		return -ENOMEM;
 	if (login->kind == HARNESS_LOGIN_file) {
-		r = add_bind(plan, file, "login", session->login_fd, true);
+		r = session_bind(plan, file, "login", session->login_fd, true);
 		return r == 0 ? add_shared_lock(plan, host, session) : r;
 	}
 	target = session_login_path(host, login->target);
 	if (!target)
 		return -ENOMEM;
-	r = add_bind(plan, target, "login", session->login_fd, true);
+	r = session_bind(plan, target, "login", session->login_fd, true);
 	return r == 0 && login->kind == HARNESS_LOGIN_folder ? add_login_link(plan, target, file)
 							     : r;
+}
+
+int session_parts(struct plan *plan, const struct plan_host *host,
+		  const struct session_plan *session, bool sealed, struct fault *ret_fault)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < session->session.file_count; i++) {
+		const struct session_file *file = &session->session.files[i];
+
+		r = add_file(plan, file, sealed && file->web, ret_fault);
+	}
+	if (r == 0 && session->login_fd >= 0)
+		r = add_login(plan, host, session);
+	if (r == 0 && session->session.web_left_on)
+		r = plan_note(plan,
+			      "harness: %s's own web tools are as it has them: its file does not "
+			      "say how to switch them off",
+			      session->harness->name);
+	if (r == 0 && session->found.warning && !words_have(&plan->notes, session->found.warning))
+		r = plan_warn(plan, "%s", session->found.warning);
+	return r;
 }
 
 int session_contents(struct plan *plan, const struct plan_host *host,
@@ -224,18 +248,7 @@ int session_contents(struct plan *plan, const struct plan_host *host,
 	plan->stop_signal = session->harness->program.stop_signal;
 	plan->prompt_elsewhere = session->session.has_prompt &&
 				 session->session.prompt != HARNESS_PROMPT_stdin;
-	for (size_t i = 0; r == 0 && i < session->session.file_count; i++)
-		r = add_file(plan, &session->session.files[i], ret_fault);
-	if (r == 0 && session->prompt_fd >= 0)
-		r = add_bind(plan, SESSION_PROMPT_FILE, "prompt", session->prompt_fd, false);
-	if (r == 0 && session->login_fd >= 0)
-		r = add_login(plan, host, session);
-	if (r == 0 && session->session.web_left_on)
-		r = plan_note(plan,
-			      "harness: %s's own web tools are as it has them: its file does not "
-			      "say how to switch them off",
-			      session->harness->name);
-	if (r == 0 && session->found.warning)
-		r = plan_warn(plan, "%s", session->found.warning);
-	return r;
+	if (session->prompt_fd >= 0)
+		r = session_bind(plan, SESSION_PROMPT_FILE, "prompt", session->prompt_fd, false);
+	return r == 0 ? session_parts(plan, host, session, false, ret_fault) : r;
 }

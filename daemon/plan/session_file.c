@@ -65,8 +65,8 @@ static int check_values(const struct harness_seed *seed, const struct specifier 
 }
 
 static int add_seeds(struct session *session, const struct session_request *request,
-		     const struct harness_seed_list *seeds, const struct specifier *specifiers,
-		     struct fault *fault)
+		     const struct harness_seed_list *seeds, bool web,
+		     const struct specifier *specifiers, struct fault *fault)
 {
 	int r = 0;
 
@@ -87,6 +87,7 @@ static int add_seeds(struct session *session, const struct session_request *requ
 		}
 		free(file->text);
 		file->text = steal(&both);
+		file->web |= web;
 	}
 	return r;
 }
@@ -113,9 +114,9 @@ int session_files_add(struct session *session, const struct session_request *req
 			file->copy = true;
 	}
 	if (r == 0)
-		r = add_seeds(session, request, &harness->home.seeds, specifiers, ret_fault);
+		r = add_seeds(session, request, &harness->home.seeds, false, specifiers, ret_fault);
 	if (r == 0 && !request->web)
-		r = add_seeds(session, request, &harness->web.seeds, specifiers, ret_fault);
+		r = add_seeds(session, request, &harness->web.seeds, true, specifiers, ret_fault);
 	if (r == 0 && session->file_count > 0)
 		qsort(session->files, session->file_count, sizeof(*session->files), by_path);
 	return r;

@@ -142,7 +142,7 @@ static void credentials_done(struct credentials **credentials)
 
 /* 1: it is there, and in *ret_secret; 0: it is not. FAULT: the file is at fault. */
 static int take_key(const struct plan_host *host, struct session_login *found,
-		    const struct harness_login *login, struct fault *fault)
+		    const char *credential, const char *variable, struct fault *fault)
 {
 	_cleanup_(credentials_done) struct credentials *credentials = NULL;
 	_cleanup_free_ char *path = session_login_path(host, "~/" CREDENTIALS_FILE);
@@ -153,7 +153,7 @@ static int take_key(const struct plan_host *host, struct session_login *found,
 		return -ENOMEM;
 	r = credentials_read(&credentials, path, fault);
 	if (r == 0)
-		r = credentials_get(credentials, login->credential, &value, fault);
+		r = credentials_get(credentials, credential, &value, fault);
 	if (r != 0 || !value)
 		return r == FAULT ? -EBADMSG : r;
 	if (credentials_warning(credentials)) {
@@ -161,7 +161,7 @@ static int take_key(const struct plan_host *host, struct session_login *found,
 		if (!found->warning)
 			return -ENOMEM;
 	}
-	found->secret.name = strdup(login->variable);
+	found->secret.name = strdup(variable);
 	found->secret.value = strdup(value);
 	return found->secret.name && found->secret.value ? 1 : -ENOMEM;
 }
@@ -232,7 +232,7 @@ static int take(const struct plan_host *host, struct session_login *found,
 	case HARNESS_LOGIN_none:
 		return 1;
 	case HARNESS_LOGIN_env:
-		return take_key(host, found, login, fault);
+		return take_key(host, found, login->credential, login->variable, fault);
 	default:
 		return take_file(host, found, harness, login, fault);
 	}
@@ -277,6 +277,40 @@ int session_login_find(struct session_login *ret, const struct plan_host *host,
 		return FAULT;
 	}
 	return refuse_all(harness, ret_fault);
+}
+
+int session_login_by_provider(struct session_login *ret, const struct plan_host *host,
+			      const struct harness *harness, const char *provider,
+			      const char *credential, struct fault *ret_fault)
+{
+	const struct harness_login *login = harness_login_of(harness, HARNESS_LOGIN_env);
+	int r;
+
+	*ret = SESSION_LOGIN_INIT;
+	if (!login)
+		return fault_void(ret_fault, CAUSE_session_unavailable,
+				  "%s: it has no way to be given the key of a provider: its "
+				  ".harness file has no [Login env]",
+				  harness->name);
+	r = take_key(host, ret, credential,
+		     login->provider_variable ? login->provider_variable : login->variable,
+		     ret_fault);
+	if (r > 0) {
+		ret->login = login;
+		return 0;
+	}
+	session_login_done(ret);
+	if (r == 0) {
+		fault_void(ret_fault, CAUSE_session_unavailable,
+			   "%s: there is no key of %s: ~/" CREDENTIALS_FILE " has no %s",
+			   harness->name, provider, credential);
+		return fault_hint(ret_fault, "put it there, with mode 0600");
+	}
+	if (r != -EBADMSG)
+		return r;
+	ret_fault->code = ERROR_unavailable;
+	ret_fault->cause = CAUSE_session_unavailable;
+	return FAULT;
 }
 
 void session_login_done(struct session_login *found)

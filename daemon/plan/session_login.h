@@ -38,6 +38,13 @@ int session_login_find(struct session_login *ret, const struct plan_host *host,
 int session_login_look(struct session_login *ret, const struct plan_host *host,
 		       const struct harness *harness, const struct harness_login *login,
 		       bool *ret_there, struct fault *ret_fault);
+/*
+ * By the key of a provider, whatever logins of its own there are: credential is TABLE.KEY. FAULT: there
+ * is no such key, or no way to give it one.
+ */
+int session_login_by_provider(struct session_login *ret, const struct plan_host *host,
+			      const struct harness *harness, const char *provider,
+			      const char *credential, struct fault *ret_fault);
 void session_login_done(struct session_login *found);
 
 /* A path of a .harness file on this host; to be freed. NULL when out of memory. */

@@ -37,7 +37,8 @@ static int repository_of(const struct launch_request *launch, char **ret_reposit
 static int compose(struct session *ret_session, const struct plan_host *host,
 		   const struct harness *harness, const struct harness_login *login,
 		   const char *version, const struct launch_request *launch,
-		   const struct session_prompt *prompt, struct fault *fault)
+		   const struct session_prompt *prompt, const struct session_declared *declared,
+		   struct fault *fault)
 {
 	_cleanup_free_ char *repository = NULL;
 	struct session_request request = {
@@ -50,6 +51,8 @@ static int compose(struct session *ret_session, const struct plan_host *host,
 		.has_prompt = prompt->there,
 		.prompt = prompt->data,
 		.prompt_size = prompt->size,
+		.declared = declared != NULL,
+		.endpoint = declared ? declared->endpoint : NULL,
 		.extra = launch->arguments,
 		.uid = host->uid,
 		.home = host->home,
@@ -207,9 +210,19 @@ int session_plan_add_program(const struct plan_host *host, const struct launch_r
 	return r;
 }
 
+static int find_login(struct session_plan *session, const struct plan_host *host,
+		      const struct session_declared *declared, struct fault *fault)
+{
+	if (!declared || !declared->provider)
+		return session_login_find(&session->found, host, session->harness, fault);
+	return session_login_by_provider(&session->found, host, session->harness,
+					 declared->provider, declared->credential, fault);
+}
+
+/* declared: NULL, or instead of what a launch says of a session. */
 static int make(struct session_plan *session, const struct plan_host *host,
 		const struct launch_request *launch, const struct session_prompt *prompt,
-		struct fault *fault)
+		const struct session_declared *declared, struct fault *fault)
 {
 	const struct program_known *known;
 	struct program_request request;
@@ -217,7 +230,7 @@ static int make(struct session_plan *session, const struct plan_host *host,
 
 	r = find_harness(host, launch, &session->harness, fault);
 	if (r == 0 && session->harness)
-		r = session_login_find(&session->found, host, session->harness, fault);
+		r = find_login(session, host, declared, fault);
 	if (r == FAULT && session->harness)
 		r = session_plan_add_program(host, launch, fault);
 	if (r != 0 || !session->harness)
@@ -234,7 +247,7 @@ static int make(struct session_plan *session, const struct plan_host *host,
 		return r;
 	memcpy(session->digest, known->digest, PROGRAM_DIGEST_BYTES);
 	r = compose(&session->session, host, session->harness, session->login,
-		    session->program.version, launch, prompt, fault);
+		    session->program.version, launch, prompt, declared, fault);
 	if (r == 0)
 		r = open_sources(session, host);
 	if (r == 0 && session->session.has_prompt && session->session.prompt == HARNESS_PROMPT_file)
@@ -242,21 +255,38 @@ static int make(struct session_plan *session, const struct plan_host *host,
 	return r;
 }
 
+static int settle(struct session_plan *session, int r, struct fault *fault)
+{
+	if (r == FAULT) {
+		fault->code = ERROR_unavailable;
+		fault->cause = CAUSE_session_unavailable;
+	}
+	if (r != 0 && r != -EINPROGRESS)
+		session_plan_done(session);
+	return r;
+}
+
 int session_plan_make(struct session_plan *ret, const struct plan_host *host,
 		      const struct launch_request *launch, const struct session_prompt *prompt,
 		      struct fault *ret_fault)
 {
-	int r;
+	*ret = SESSION_PLAN_INIT;
+	return settle(ret, make(ret, host, launch, prompt, NULL, ret_fault), ret_fault);
+}
+
+int session_plan_declared(struct session_plan *ret, const struct plan_host *host,
+			  const struct session_declared *declared, struct fault *ret_fault)
+{
+	const struct session_prompt none = {.fd = -1};
+	const struct launch_request launch = {
+		.harness = declared->name,
+		.executable = declared->executable,
+		.model = declared->model,
+		.repository = declared->repository,
+	};
 
 	*ret = SESSION_PLAN_INIT;
-	r = make(ret, host, launch, prompt, ret_fault);
-	if (r == FAULT) {
-		ret_fault->code = ERROR_unavailable;
-		ret_fault->cause = CAUSE_session_unavailable;
-	}
-	if (r != 0 && r != -EINPROGRESS)
-		session_plan_done(ret);
-	return r;
+	return settle(ret, make(ret, host, &launch, &none, declared, ret_fault), ret_fault);
 }
 
 void session_plan_done(struct session_plan *session)
@@ -300,7 +330,7 @@ static int check_sessions(const struct plan_host *host, const struct harness *ha
 		_cleanup_fault_ struct fault why = FAULT_INIT;
 
 		r = compose(&session, host, harness, login, harness->sessions[i - 1].from, launch,
-			    prompt, &why);
+			    prompt, NULL, &why);
 		if (r <= 0)
 			return r;
 		if (i == harness->session_count)

@@ -66,6 +66,19 @@ struct session_plan {
 int session_plan_make(struct session_plan *ret, const struct plan_host *host,
 		      const struct launch_request *launch, const struct session_prompt *prompt,
 		      struct fault *ret_fault);
+/*
+ * The same of one that a Custom runner drives, without a prompt and arguments. provider: it is signed in
+ * by the key of one, not by a login of its own.
+ */
+struct session_declared {
+	const char *name;
+	const char *executable; /* NULL: wherever it is found */
+	const char *model, *provider, *endpoint; /* or NULL */
+	const char *credential;	/* of provider: TABLE.KEY */
+	const char *repository; /* of the launch */
+};
+int session_plan_declared(struct session_plan *ret, const struct plan_host *host,
+			  const struct session_declared *declared, struct fault *ret_fault);
 void session_plan_done(struct session_plan *session);
 
 /* What its program is called inside. NULL when out of memory; to be freed. */

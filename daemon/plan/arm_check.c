@@ -78,7 +78,8 @@ static int check_file(const struct arm_file_list *files, size_t index, struct fa
 static bool is_variable(const char *name)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
-	static const char more[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	static const char more[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 
 	return *name && strchr(letters, *name) && name[strspn(name, more)] == '\0';
 }
@@ -177,11 +178,11 @@ static int check_session(const struct arm_spec *spec, struct fault *fault)
 
 static int check_runner(const struct arm_spec *spec, struct fault *fault)
 {
-	const char *key = spec->model		       ? "model"
-			  : spec->effort	       ? "effort"
-			  : spec->executable	       ? "executable"
+	const char *key = spec->model		      ? "model"
+			  : spec->effort	      ? "effort"
+			  : spec->executable	      ? "executable"
 			  : spec->arguments.count > 0 ? "arguments"
-						       : NULL;
+						      : NULL;
 	const char *program = spec->command.items[0];
 	_cleanup_free_ char *shown = display(program);
 	int r;

@@ -38,7 +38,7 @@ struct folder_look {
 struct arm_freeze {
 	struct arm_freeze_options options;
 	struct message *spec_message;
-	struct arm_spec spec; /* points into it */
+	struct arm_spec spec;	/* points into it */
 	struct arm_harness own; /* of an Arm with a harness: the one that there is */
 	struct arm_harness_list asked;
 	struct arm_harness_look harnesses[ARM_HARNESSES_MAX];
@@ -218,8 +218,8 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
 		r = arm_harness_look_begin(look, options->host, spec->harness ? "harness" : field,
-					   &freeze->asked.items[i], spec->model,
-					   &spec->environment, options->bwrap_fd, fault);
+					   &freeze->asked.items[i], spec->model, &spec->environment,
+					   options->bwrap_fd, fault);
 		if (r == 0 && look->missing)
 			r = text_list_add(&freeze->missing, look->missing);
 		if (r == 0 && look->signed_out)
@@ -352,10 +352,11 @@ static int finish_file(const struct arm_freeze *freeze, size_t index, struct arm
 		return refuse_read(field, asked->source, look->result, fault);
 	if (!freeze->options.before && arm_path_is_home(asked->path) &&
 	    look->found.size > HOME_FILE_BYTES_MAX)
-		return fault_set(fault, ERROR_refused,
-				 "%s: a file of the fresh home has at most 4 MiB; map it beside the "
-				 "runner",
-				 field);
+		return fault_set(
+			fault, ERROR_refused,
+			"%s: a file of the fresh home has at most 4 MiB; map it beside the "
+			"runner",
+			field);
 	file->size = look->found.size;
 	file->has.size = true;
 	file->sha256 = look->found.sha256;

@@ -192,7 +192,7 @@ int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_hos
 		plan_learn_program(host, &look->known);
 	ret_harness->executable = program->file.canonical;
 	ret_harness->sha256 = look->known.digest;
-	ret_harness->version = program->version	       ? program->version
+	ret_harness->version = program->version		? program->version
 			       : look->known.version[0] ? look->known.version
 							: NULL;
 	return 0;

@@ -14,7 +14,7 @@
  * All by descriptor, no link followed, on any thread.
  */
 #define ARM_STORE_FILE_BYTES_MAX (1ull << 30) /* of one mapped file */
-#define ARM_STORE_ARM_BYTES_MAX (768u << 10)   /* of a canonical form, which fits a frame */
+#define ARM_STORE_ARM_BYTES_MAX (768u << 10)  /* of a canonical form, which fits a frame */
 
 struct arm_store {
 	int fd;	      /* STATE/arms */

@@ -426,8 +426,9 @@ int policy_find_secret(const struct plan_host *host, const struct place *place, 
 		    !lies_in(&bound, &position, guard))
 			continue;
 		shown = display(guard->place.canonical);
-		r = asprintf(ret_reason, "it is or lies in %s (%s)", guard->what, shown) < 0 ? -ENOMEM
-										       : 1;
+		r = asprintf(ret_reason, "it is or lies in %s (%s)", guard->what, shown) < 0
+			    ? -ENOMEM
+			    : 1;
 	}
 	ancestry_done(&bound.ancestry);
 	return r;

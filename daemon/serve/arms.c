@@ -228,9 +228,11 @@ static void on_verified(uv_work_t *work, int status)
 
 	if (r == 0 && asked->result < 0) {
 		fault_set(&fault, ERROR_unavailable,
-			  "what is kept of the files of Arm %.12s is damaged or gone", asked->known.id);
-		r = fault_hint(&fault,
-			       "prepare it again, which has it anew: trialctl arm prepare FILE.json");
+			  "what is kept of the files of Arm %.12s is damaged or gone",
+			  asked->known.id);
+		r = fault_hint(
+			&fault,
+			"prepare it again, which has it anew: trialctl arm prepare FILE.json");
 	}
 	if (r == 0)
 		r = reply_verified(asked);

@@ -22,6 +22,7 @@ enum operands {
 	OPERANDS_COMMAND,	/* a program and its arguments: options end with the first */
 	OPERANDS_VERB,		/* none or one name of a command */
 	OPERANDS_WORDS,		/* one or two words, the first of which says what to do */
+	OPERANDS_THREE_WORDS,	/* one to three, likewise */
 };
 
 struct command {

@@ -91,6 +91,7 @@ void help_options(FILE *file)
 		[OPERANDS_OPTIONAL_ID] = "id",	 [OPERANDS_IDS] = "ids",
 		[OPERANDS_OPTIONAL_TEXT] = NULL, [OPERANDS_COMMAND] = "command",
 		[OPERANDS_VERB] = "verb",	 [OPERANDS_WORDS] = NULL,
+		[OPERANDS_THREE_WORDS] = NULL,
 	};
 
 	list_options(file, "-", global_options);

@@ -226,6 +226,7 @@ static int check_operands(const struct command *command, const struct arguments 
 		[OPERANDS_COMMAND] = {0, SIZE_MAX},
 		[OPERANDS_VERB] = {0, 1},
 		[OPERANDS_WORDS] = {1, 2},
+		[OPERANDS_THREE_WORDS] = {1, 3},
 	};
 
 	if (arguments_given(arguments, "help"))

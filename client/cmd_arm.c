@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+
+/*
+ * Arms: ways of doing the work, frozen by trialsd. What a file says is made into what the protocol takes
+ * here (arm_file.c); what is found for it, and whether it has changed, trialsd tells.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arm_file.h"
+#include "bind.h"
+#include "command.h"
+#include "context.h"
+#include "exit_code.h"
+#include "input.h"
+#include "json.h"
+#include "print.h"
+
+#define FILE_BYTES_MAX (1024u * 1024u)
+#define ID_SHOWN 12
+#define EXIT_CHANGED 1
+
+static const struct option options[] = {
+	{"allow-secret-file", 0, "PATH", NULL, COMPLETE_FILE, true,
+	 "of prepare: map this file although it looks like a key or a login"},
+	{0},
+};
+
+/* --- What is told --------------------------------------------------------------------------------- */
+
+static void print_words(const json_t *object, const char *key, const char *name)
+{
+	char *words = json_display_command(json_object_get(object, key));
+
+	print_field(stdout, name, words);
+	free(words);
+}
+
+/* Each on a line of its own. */
+static void print_list(const json_t *object, const char *key, const char *name)
+{
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(object, key), i, item)
+	{
+		char *text = json_display(item);
+
+		print_field(stdout, i == 0 ? name : "", text);
+		free(text);
+	}
+}
+
+static void print_found(const json_t *object, const char *name)
+{
+	static const char *const shown[] = {"version", "sha256", "model", "endpoint", "family"};
+	char *title = json_display(json_object_get(object, "name"));
+	char *text = json_display(json_object_get(object, "executable"));
+	char *words = json_display_command(json_object_get(object, "hosts"));
+	char line[512];
+
+	snprintf(line, sizeof(line), "%s%s%s", title, *text ? " " : "", text);
+	print_field(stdout, name, line);
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
+		snprintf(line, sizeof(line), "  %s", shown[i]);
+		json_print_field(object, shown[i], line);
+	}
+	print_field(stdout, "  hosts", words);
+	free(title);
+	free(text);
+	free(words);
+}
+
+static void print_file(const json_t *file)
+{
+	char *path = json_display(json_object_get(file, "path"));
+	char *source = json_display(json_object_get(file, "source"));
+	char *digest = json_display(json_object_get(file, "sha256"));
+	char line[1024];
+
+	snprintf(line, sizeof(line), "%s %.12s %s", path, digest, source);
+	print_field(stdout, "file", line);
+	free(path);
+	free(source);
+	free(digest);
+}
+
+static void print_folder(const json_t *arm, const char *key)
+{
+	const json_t *folder = json_object_get(arm, key);
+	char *path = json_display(json_object_get(folder, "path"));
+	char *digest = json_display(json_object_get(folder, "sha256"));
+	char line[1024];
+
+	snprintf(line, sizeof(line), "%s%s%.12s", path, *digest ? " " : "", digest);
+	print_field(stdout, key, line);
+	free(path);
+	free(digest);
+}
+
+static void print_arm(const json_t *view)
+{
+	const json_t *arm = json_object_get(view, "arm");
+	char *pairs = json_display_pairs(json_object_get(arm, "environment"));
+	char *limits = json_display_pairs(json_object_get(arm, "limits"));
+	char when[40];
+	json_t *item;
+	size_t i;
+
+	json_print_field(view, "id", "id");
+	json_print_field(view, "name", "name");
+	print_field(stdout, "prepared",
+		    format_time(json_whole(view, "prepared_at", 0), when, sizeof(when)));
+	print_list(view, "missing", "missing");
+	print_list(view, "warnings", "warning");
+	print_words(arm, "roles", "roles");
+	print_words(view, "families", "families");
+	print_words(arm, "command", "command");
+	json_print_field(arm, "harness", "harness");
+	json_print_field(arm, "model", "model");
+	json_print_field(arm, "effort", "effort");
+	print_words(arm, "arguments", "arguments");
+	json_array_foreach(json_object_get(arm, "harnesses"), i, item) print_found(item, "program");
+	json_array_foreach(json_object_get(arm, "providers"), i, item)
+		print_found(item, "provider");
+	json_array_foreach(json_object_get(arm, "files"), i, item) print_file(item);
+	print_folder(arm, "build");
+	print_folder(arm, "skills");
+	print_words(arm, "toolchains", "toolchains");
+	print_field(stdout, "environment", pairs);
+	print_words(arm, "variables", "may be set");
+	print_words(arm, "git_exclude", "git exclude");
+	print_field(stdout, "limits", limits);
+	free(pairs);
+	free(limits);
+}
+
+static void print_changes(const json_t *reply)
+{
+	json_t *change;
+	size_t i;
+
+	json_array_foreach(json_object_get(reply, "changes"), i, change)
+	{
+		char *what = json_display(json_object_get(change, "what"));
+		char *was = json_display(json_object_get(change, "was"));
+		char *is = json_display(json_object_get(change, "is"));
+
+		printf("%s: was %s, is %s\n", what, *was ? was : "absent", *is ? is : "absent");
+		free(what);
+		free(was);
+		free(is);
+	}
+}
+
+/* --- prepare -------------------------------------------------------------------------------------- */
+
+/* The folder that relative paths of it are relative to. */
+static char *folder_of(const char *file)
+{
+	char *path = NULL, *slash;
+
+	if (path_absolute(strcmp(file, "-") == 0 ? "." : file, &path) < 0)
+		return NULL;
+	slash = strcmp(file, "-") == 0 ? NULL : strrchr(path, '/');
+	if (slash)
+		slash[slash == path] = '\0';
+	return path;
+}
+
+static int add_secret_files(struct context *context, const struct arguments *arguments,
+			    json_t *spec)
+{
+	json_t *list = need_memory(json_array());
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < arguments->given_count; i++) {
+		const struct given *given = &arguments->given[i];
+		char *path = NULL;
+
+		if (strcmp(given->option->name, "allow-secret-file") != 0)
+			continue;
+		if (path_absolute(given->value, &path) < 0)
+			r = context_refuse(context, EXIT_USED_WRONG, NULL,
+					   "--allow-secret-file: no path");
+		else
+			json_array_append_new(list, text_value(path));
+		free(path);
+	}
+	if (r == 0 && json_array_size(list) > 0)
+		json_object_set(spec, "secret_files", list);
+	json_decref(list);
+	return r;
+}
+
+static int read_file(struct context *context, const char *file, json_t **ret_spec)
+{
+	const char *home = getenv("HOME");
+	struct trials_error error;
+	json_error_t json_error;
+	json_t *json;
+	char *text, *folder;
+	size_t size;
+	int r = input_read(context, "FILE", file, FILE_BYTES_MAX, NULL, &text, &size);
+
+	if (r)
+		return r;
+	json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &json_error);
+	free(text);
+	if (!json)
+		return context_refuse(context, EXIT_USED_WRONG, NULL,
+				      "%s: not JSON: line %d, column %d: %s", file, json_error.line,
+				      json_error.column, json_error.text);
+	folder = folder_of(file);
+	if (!folder) {
+		json_decref(json);
+		return context_refuse(context, EXIT_SYSTEM, "use an absolute path",
+				      "%s: cannot tell the current folder", file);
+	}
+	r = arm_file_spec(json, folder, home && *home == '/' ? home : "/", ret_spec, &error);
+	free(folder);
+	json_decref(json);
+	return r < 0 ? context_fail(context, r, &error) : 0;
+}
+
+static int prepare(struct context *context, const struct arguments *arguments, const char *file)
+{
+	json_t *spec = NULL, *request, *reply = NULL, *warning;
+	uint64_t number;
+	size_t i;
+	int r = read_file(context, file, &spec);
+
+	if (r)
+		return r;
+	r = add_secret_files(context, arguments, spec);
+	if (r) {
+		json_decref(spec);
+		return r;
+	}
+	request = need_memory(json_object());
+	json_object_set_new(request, "spec", spec);
+	/* Programs and folders are read as a whole, which takes as long as it takes. */
+	r = context_send(context, "arm_prepare", request, &number);
+	if (r == 0)
+		r = context_receive_late(context, number, "trialsd went away meanwhile",
+					 "trialctl arm prepare once more", &reply);
+	if (r)
+		return r;
+	if (context->json) {
+		context_print(context, reply);
+	} else {
+		printf("%s\n", json_text(reply, "id"));
+		json_array_foreach(json_object_get(reply, "missing"), i, warning)
+			context_warn(context, "absent: %s", json_string_value(warning));
+		json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+			context_warn(context, "%s", json_string_value(warning));
+	}
+	json_decref(reply);
+	return 0;
+}
+
+/* --- list, show, diff, verify --------------------------------------------------------------------- */
+
+static void add_row(struct table *table, const json_t *arm)
+{
+	char *id = json_display(json_object_get(arm, "id"));
+	char *name = json_display(json_object_get(arm, "name"));
+	char *families = json_display_command(json_object_get(arm, "families"));
+	char *missing = json_display_command(json_object_get(arm, "missing"));
+	char *warnings = json_display_command(json_object_get(arm, "warnings"));
+	char when[40], last[512];
+	const enum tone tones[] = {TONE_PLAIN, *warnings ? TONE_BAD : TONE_PLAIN, TONE_PLAIN,
+				   TONE_PLAIN, TONE_BAD};
+
+	snprintf(last, sizeof(last), "%s%s",
+		 *warnings  ? "damaged"
+		 : *missing ? "without "
+			    : "",
+		 missing);
+	if (strlen(id) > ID_SHOWN)
+		id[ID_SHOWN] = '\0';
+	format_time(json_whole(arm, "prepared_at", 0), when, sizeof(when));
+	table_add(table, (const char *const[]){id, name, when, families, last}, tones);
+	free(id);
+	free(name);
+	free(families);
+	free(missing);
+	free(warnings);
+}
+
+static int list(struct context *context)
+{
+	static const char *const titles[] = {"id", "name", "prepared", "families", "state"};
+	struct table *table = table_new(titles, 5);
+	char *after = NULL;
+	int r;
+
+	do {
+		json_t *request = need_memory(json_object()), *reply, *arm;
+		size_t i;
+
+		if (after)
+			json_object_set_new(request, "after", text_value(after));
+		r = context_call(context, "arm_list", request, &reply);
+		free(after);
+		after = NULL;
+		if (r)
+			break;
+		json_array_foreach(json_object_get(reply, "arms"), i, arm)
+		{
+			if (context->json)
+				context_print(context, arm);
+			else
+				add_row(table, arm);
+		}
+		if (json_text(reply, "cursor"))
+			after = need_memory(strdup(json_text(reply, "cursor")));
+		json_decref(reply);
+	} while (after);
+	if (r == 0 && !context->json)
+		table_print(table, stdout, context->colours, terminal_width(stdout));
+	table_free(table);
+	return r;
+}
+
+static json_t *id_of(const char *id)
+{
+	json_t *request = need_memory(json_object());
+
+	json_object_set_new(request, "id", text_value(id));
+	return request;
+}
+
+static int show(struct context *context, const char *id)
+{
+	json_t *reply;
+	int r = context_call(context, "arm_show", id_of(id), &reply);
+
+	if (r)
+		return r;
+	if (context->json)
+		context_print(context, reply);
+	else
+		print_arm(reply);
+	json_decref(reply);
+	return 0;
+}
+
+static int diff(struct context *context, const char *id, const char *other)
+{
+	json_t *request = id_of(id), *reply;
+	int r;
+
+	json_object_set_new(request, "other", text_value(other));
+	r = context_call(context, "arm_diff", request, &reply);
+	if (r)
+		return r;
+	if (context->json)
+		context_print(context, reply);
+	else
+		print_changes(reply);
+	json_decref(reply);
+	return 0;
+}
+
+static int verify(struct context *context, const char *id)
+{
+	json_t *reply = NULL;
+	uint64_t number;
+	bool verified;
+	int r = context_send(context, "arm_verify", id_of(id), &number);
+
+	if (r == 0)
+		r = context_receive_late(context, number, "trialsd went away meanwhile",
+					 "trialctl arm verify once more", &reply);
+	if (r)
+		return r;
+	verified = json_flag(reply, "verified");
+	if (context->json)
+		context_print(context, reply);
+	else if (verified)
+		printf("nothing has changed\n");
+	else
+		print_changes(reply);
+	json_decref(reply);
+	return verified ? 0 : EXIT_CHANGED;
+}
+
+static int run(struct context *context, const struct arguments *arguments)
+{
+	const char *const *words = arguments->operands;
+	size_t count = arguments->operand_count;
+
+	if (arguments_given(arguments, "allow-secret-file") && strcmp(words[0], "prepare") != 0)
+		return context_refuse(context, EXIT_USED_WRONG, "trialctl help arm",
+				      "--allow-secret-file: only of arm prepare");
+	if (strcmp(words[0], "prepare") == 0 && count == 2)
+		return prepare(context, arguments, words[1]);
+	if (strcmp(words[0], "list") == 0 && count == 1)
+		return list(context);
+	if (strcmp(words[0], "show") == 0 && count == 2)
+		return show(context, words[1]);
+	if (strcmp(words[0], "diff") == 0 && count == 3)
+		return diff(context, words[1], words[2]);
+	if (strcmp(words[0], "verify") == 0 && count == 2)
+		return verify(context, words[1]);
+	return context_refuse(
+		context, EXIT_USED_WRONG, "trialctl help arm",
+		"arm takes prepare FILE.json, list, show ID, diff ID ID or verify ID");
+}
+
+const struct command command_arm = {
+	.name = "arm",
+	.summary = "ways of doing the work, frozen: prepare, compare and verify them",
+	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID}",
+	.operands = OPERANDS_THREE_WORDS,
+	.options = options,
+	.run = run,
+};

@@ -2,10 +2,12 @@
 #include "base/loop.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/now.h"
 
 /* What a timerfd can surely hold; nobody waits for longer. */
 #define TIMER_SECONDS_MAX (100.0 * 365 * 24 * 3600)
@@ -22,13 +24,27 @@ void loop_done(struct loop *loop)
 	loop->epoll_fd = fd_close(loop->epoll_fd);
 }
 
+/* Others that can run do so. */
+static int wait_for(struct loop *loop)
+{
+	int n;
+
+	while (loop->awake_until > now_monotonic()) {
+		n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH, 0);
+		if (n != 0)
+			return n;
+		sched_yield();
+	}
+	return epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH, -1);
+}
+
 int loop_run(struct loop *loop)
 {
 	int n;
 
 	loop->stopped = false;
 	while (!loop->stopped) {
-		n = epoll_wait(loop->epoll_fd, loop->batch, LOOP_BATCH, -1);
+		n = wait_for(loop);
 		if (n < 0 && errno != EINTR)
 			return -errno;
 		loop->batch_count = n < 0 ? 0 : n;
@@ -48,6 +64,11 @@ int loop_run(struct loop *loop)
 void loop_stop(struct loop *loop)
 {
 	loop->stopped = true;
+}
+
+void loop_stay_awake(struct loop *loop, int64_t nanoseconds)
+{
+	loop->awake_until = now_monotonic() + nanoseconds;
 }
 
 int loop_add(struct loop *loop, struct source *source, int fd, uint32_t events)

@@ -19,6 +19,7 @@ struct loop {
 	struct epoll_event batch[LOOP_BATCH];
 	int batch_next;
 	int batch_count;
+	int64_t awake_until; /* CLOCK_MONOTONIC, nanoseconds */
 };
 
 struct source {
@@ -34,6 +35,12 @@ void loop_done(struct loop *loop);
 /* Runs callbacks until loop_stop. -errno when waiting itself fails. */
 int loop_run(struct loop *loop);
 void loop_stop(struct loop *loop);
+/*
+ * Something will be told within so many nanoseconds, most likely: the processor is not left before
+ * then, but to those who can run. To be woken up takes some 30 microseconds, which whoever waits for
+ * this process waits too.
+ */
+void loop_stay_awake(struct loop *loop, int64_t nanoseconds);
 
 /* Level-triggered. The source's callback is set by the caller before. */
 int loop_add(struct loop *loop, struct source *source, int fd, uint32_t events);

@@ -52,6 +52,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -184,8 +185,14 @@ static void on_listener(struct source *source, uint32_t events)
 /* What accepted sockets have from it. */
 static int set_listener(int fd)
 {
+	const int silent_seconds = 1;
 	int flags = fcntl(fd, F_GETFL);
 
+	/*
+	 * A client speaks first: one that has not yet spoken wakes nobody up, or only after a while. Without
+	 * that it is accepted at once, which is as good.
+	 */
+	setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent_seconds, sizeof(silent_seconds));
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -errno;
 	return race_socket_options(fd);

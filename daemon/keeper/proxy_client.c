@@ -449,6 +449,7 @@ void proxy_client_connected(struct proxy_client *client, int fd)
 		proxy_client_free(client);
 		return;
 	}
+	loop_stay_awake(client->proxy->loop, TUNNEL_AWAKE_NANOSECONDS);
 	if (client->internal) {
 		open_tunnel(client, 0, client->plain ? "plain HTTP" : NULL);
 		return;
@@ -584,6 +585,8 @@ int proxy_client_new(struct proxy *proxy, int fd)
 	TAILQ_INSERT_TAIL(&proxy->clients, client, entry);
 	proxy->client_count++;
 	begin_looking(client, PROXY_HEAD, HEAD_SECONDS);
+	/* It has come with its head, most likely. */
+	read_head(client, 0);
 	return 0;
 }
 

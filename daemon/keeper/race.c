@@ -150,7 +150,10 @@ static int begin(struct race_attempt *attempt)
 	reset_when_closed(attempt->fd, true);
 	if (connect(attempt->fd, address, size_of(&attempt->address)) == 0)
 		return 1;
-	if (errno != EINPROGRESS)
+	/* A peer on this machine has answered by now: a second call tells, and saves a turn of the loop. */
+	if (errno == EINPROGRESS && connect(attempt->fd, address, size_of(&attempt->address)) == 0)
+		return 1;
+	if (errno != EINPROGRESS && errno != EALREADY)
 		return -errno;
 	attempt->source.callback = on_attempt;
 	return loop_add(race->loop, &attempt->source, attempt->fd, EPOLLOUT);

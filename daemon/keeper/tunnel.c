@@ -105,6 +105,8 @@ static size_t put(struct tunnel *tunnel, struct tunnel_end *to, const char *byte
 		to->lost = !to->blocked;
 		return 0;
 	}
+	if (other(tunnel, to)->bytes == 0)
+		loop_stay_awake(tunnel->loop, TUNNEL_AWAKE_NANOSECONDS);
 	other(tunnel, to)->bytes += (uint64_t)n;
 	tunnel->shared->bytes += (uint64_t)n;
 	to->blocked = (size_t)n < size;

@@ -14,6 +14,8 @@
  */
 #define TUNNEL_BUFFER_BYTES ((size_t)512 * 1024)
 #define TUNNEL_STASHED_MAX (2 * TUNNEL_BUFFER_BYTES)
+/* While it begins, what comes next is waited for awake: once for each of its first steps. */
+#define TUNNEL_AWAKE_NANOSECONDS 100000
 
 struct tunnel;
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/ini_text.h"
@@ -374,10 +375,12 @@ static int add_defaults(struct harness *harness)
 
 static int harness_new(struct harness **ret_harness, const char *name, const char *path)
 {
+	static atomic_uint readings;
 	struct harness *harness = calloc(1, sizeof(*harness));
 
 	if (!harness)
 		return -ENOMEM;
+	harness->serial = ++readings;
 	harness->program.stop_signal = SIGTERM;
 	harness->program.root = true;
 	harness->name = strdup(name);

@@ -156,6 +156,7 @@ struct harness_network {
 struct harness {
 	char *name;
 	char *path;
+	unsigned int serial; /* of this reading: another one has another */
 	struct harness_program program;
 	struct harness_login *logins; /* the preferred one first */
 	size_t login_count;

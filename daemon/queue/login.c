@@ -39,8 +39,11 @@ void logins_init(Queue *queue)
 
 void logins_free(Queue *queue)
 {
+	queue->logins.memory = login_memory_free(queue->logins.memory);
 	login_folders_done(&queue->logins.folders);
 }
+
+/* --- Lines ---------------------------------------------------------------------------------------- */
 
 static void on_line_closed(uv_handle_t *handle)
 {
@@ -56,6 +59,7 @@ void login_line_drop(struct login_line *line)
 	if (--line->references > 0)
 		return;
 	RB_REMOVE(login_lines, &line->queue->logins.lines, line);
+	login_remember(&line->queue->logins.memory, line->harness, &line->known);
 	uv_close((uv_handle_t *)&line->timer, on_line_closed);
 }
 
@@ -86,6 +90,7 @@ static struct login_line *line_get(Queue *queue, const char *harness)
 		}
 		line->queue = queue;
 		RB_INIT(&line->waiting);
+		login_recall(queue->logins.memory, harness, &line->known);
 		uv_timer_init(queue->loop, &line->timer);
 		line->timer.data = line;
 		/* Never what keeps the loop alive. */
@@ -279,12 +284,13 @@ static bool is_marked(const Queue *queue, const char *key)
 	return r != -ENOENT;
 }
 
-static bool is_known(const struct login_line *line, const char *key, const struct stat *st)
+static bool is_known(const struct login_line *line, const struct harness *harness, const char *key,
+		     const struct stat *st)
 {
 	const struct login_known *known = &line->known;
 
-	return known->valid && strcmp(known->key, key) == 0 && login_stat_same(&known->st, st) &&
-	       known->marked == is_marked(line->queue, key);
+	return known->valid && known->serial == harness->serial && strcmp(known->key, key) == 0 &&
+	       login_stat_same(&known->st, st) && known->marked == is_marked(line->queue, key);
 }
 
 enum login_taking login_judge(struct trial_login *login, const struct harness *harness,
@@ -308,8 +314,9 @@ enum login_taking login_judge(struct trial_login *login, const struct harness *h
 	}
 	if (line->checking)
 		return LOGIN_WAITS;
-	if (!is_known(line, key, &st)) {
+	if (!is_known(line, harness, key, &st)) {
 		known->valid = false;
+		known->serial = harness->serial;
 		known->st = st;
 		known->marked = is_marked(line->queue, key);
 		memcpy(known->key, key, sizeof(known->key));
@@ -505,6 +512,7 @@ void login_changed(Queue *queue, const char *harness)
 {
 	struct login_line *line = line_find(queue, harness);
 
+	login_forget(queue->logins.memory, harness);
 	if (!line)
 		return;
 	line->known.valid = false;

@@ -2,21 +2,9 @@
 #pragma once
 
 #include "queue/login.h"
+#include "queue/login_memory.h"
 
 /* Shared by login.c, login_home.c, login_work.c and login_view.c only. */
-
-/* What the last check found, of the file as it then was. */
-struct login_known {
-	bool valid;
-	bool marked; /* suspect, on disk */
-	char key[LOGIN_KEY_BYTES];
-	struct stat st;
-	enum login_state state;
-	char *reason;
-	bool refreshable;
-	bool ends; /* its end can be told */
-	uint64_t ends_at;
-};
 
 struct login_line {
 	RB_ENTRY(login_line) by_name;

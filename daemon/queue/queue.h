@@ -17,7 +17,8 @@ RB_HEAD(login_lines, login_line);
 struct logins_shared {
 	struct login_lines lines;
 	struct login_folders folders;
-	Homes *homes; /* once one was needed */
+	struct login_memory *memory; /* once there was something to remember */
+	Homes *homes;		     /* once one was needed */
 };
 
 /* What a client asked for: pause.c. */

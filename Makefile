@@ -120,7 +120,7 @@ all_objects := $(proto) $(client_library) $(client_program) $(base) $(keeper) $(
 
 programs := $(B)/trialsd $(B)/trialctl $(B)/trial-keeper $(B)/trials-init
 # Where trialsd finds them in a build tree: beside itself.
-harness_files := toolchains.conf $(patsubst daemon/%,%,$(wildcard daemon/harness.d/*.harness))
+harness_files := toolchains.conf providers.conf $(patsubst daemon/%,%,$(wildcard daemon/harness.d/*.harness))
 libraries := $(B)/libtrials.so $(B)/libtrials.a $(B)/libtrials.pc
 
 # --- Targets --------------------------------------------------------------------------------------
@@ -341,7 +341,7 @@ $(B)/libtrials.pc: client/libtrials.pc.in $(B)/flags
 	@sed -e 's,@PREFIX@,$(PREFIX),' -e 's,@LIBDIR@,$(LIBDIR),' -e 's,@INCLUDEDIR@,$(INCLUDEDIR),' \
 		-e 's,@VERSION@,$(VERSION),' -e 's,-lmsgpackc,$(strip $(WIRE_LIBS)),' $< > $@
 
-$(B)/toolchains.conf: daemon/toolchains.conf
+$(B)/toolchains.conf $(B)/providers.conf: $(B)/%.conf: daemon/%.conf
 	@mkdir -p $(@D)
 	@cp $< $@
 
@@ -381,7 +381,7 @@ installed = \
 	$(call group,755,$(BINDIR),$(B)/trialsd $(B)/trialctl) \
 	$(call group,755,$(LIBEXECDIR),$(B)/trial-keeper $(B)/trials-init) \
 	$(call group,644,$(LIBEXECDIR)/harness.d,$(wildcard daemon/harness.d/*.harness)) \
-	$(call group,644,$(LIBEXECDIR),daemon/toolchains.conf) \
+	$(call group,644,$(LIBEXECDIR),daemon/toolchains.conf daemon/providers.conf) \
 	$(call group,755,$(LIBDIR),$(B)/$(soname)) \
 	$(call group,644,$(LIBDIR),$(B)/libtrials.a) \
 	$(call group,644,$(LIBDIR)/pkgconfig,$(B)/libtrials.pc) \
@@ -419,7 +419,8 @@ install: all ## install below $(DESTDIR)$(PREFIX), /usr/local unless told
 	@sed -i 's,/usr/bin/,$(BINDIR)/,' '$(DESTDIR)$(UNITDIR)/trialsd.service'
 	@sed -i 's,/usr/local/share/doc/trialsd,$(DOCDIR),' '$(DESTDIR)$(MANDIR)/man1/trialctl.1'
 	@sed -i 's,/usr/local/lib/trialsd,$(LIBEXECDIR),' '$(DESTDIR)$(MANDIR)/man5/trialsd.harness.5' \
-		'$(DESTDIR)$(MANDIR)/man5/trialsd.conf.5'
+		'$(DESTDIR)$(MANDIR)/man5/trialsd.conf.5' \
+		'$(DESTDIR)$(MANDIR)/man5/trialsd.providers.5'
 	@echo 'Installed below $(DESTDIR)$(PREFIX).'
 	@$(tell_linker)
 	@$(tell_journal)

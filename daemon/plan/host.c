@@ -2,6 +2,7 @@
 #include "build.h"
 
 #include "launch/launch.h"
+#include "provider.h"
 
 #include <pwd.h>
 #include <stdio.h>
@@ -136,5 +137,6 @@ void plan_host_done(struct plan_host *host)
 	free(host->keeper);
 	plan_cache_free(host->cache);
 	toolchain_list_done(&host->toolchains);
+	provider_set_free(host->providers);
 	*host = (struct plan_host){0};
 }

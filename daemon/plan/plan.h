@@ -41,6 +41,7 @@ struct plan_host {
 	struct plan_cache *cache;
 	struct harness_set *harnesses;	  /* borrowed; NULL: none could be read */
 	struct toolchain_list toolchains; /* those that came with trialsd; owned */
+	struct provider_set *providers;	  /* owned; NULL: none could be read */
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,

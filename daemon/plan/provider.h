@@ -3,76 +3,81 @@
 
 #include "base/fault.h"
 #include "base/list.h"
-#include "plan/harness.h"
+#include "harness.h"
 
 /*
- * Providers of models, and whose models they are: trialsd.providers(5) explains each key. Nothing
- * here is code for one provider; a file of them comes with trialsd, and of a section that the
- * person's own file has too, only that one counts.
+ * Providers of models, as providers.conf says, and the family that a model is of: who made what is
+ * behind it, whatever name it is reached by. trialsd.providers(5) explains each key.
  *
- * A family is who made a model, whoever runs it: what a provider of many makers' models runs is told
- * by the model's name alone. What no line knows is never taken for somebody's.
+ * A Custom runner that declares a provider has its Trials-only key, in the variable that the
+ * provider's SDK reads, and may reach its hosts.
  */
-#define PROVIDERS_MAX 128	/* of one file */
-#define PROVIDER_ENTRIES_MAX 64 /* of one list */
-#define PROVIDER_URL_BYTES_MAX 2048
+#define PROVIDERS_MAX 128
+#define PROVIDER_ALIASES_MAX 16
+#define PROVIDER_HOSTS_MAX 32
+#define MODEL_PATTERNS_MAX 512
 
 struct provider {
 	char *name;
-	char *variable;		 /* that its SDK reads its key from */
+	char *variable;		 /* of its key */
 	char *endpoint;		 /* URL, or NULL */
-	char *endpoint_variable; /* that its SDK reads another URL from, or NULL */
+	char *endpoint_variable; /* that its SDK takes an endpoint from, or NULL */
+	char *credential;	 /* TABLE.KEY of the credentials file */
 	char *family;		 /* NULL: that of the model */
-	char *credential;	 /* TABLE.KEY */
-	struct text_list hosts;	 /* as of the keeper's rules; never empty */
+	struct text_list hosts;	 /* HOST or HOST:PORT; at least one */
 	struct text_list aliases;
+	unsigned int line; /* of its heading */
 };
 
-/* A line of [Models]. */
-struct provider_models {
+/* A model whose name fits is of that family. */
+struct model_pattern {
 	char *family;
-	struct text_list patterns; /* of the last part of a model's name; * is any bytes */
+	char *pattern; /* in small letters; * stands for any bytes */
 };
 
 struct provider_set {
-	struct provider *items; /* the person's own first */
+	struct provider *providers;
 	size_t count;
-	struct provider_models *models; /* likewise; the first that matches counts */
-	size_t model_count;
+	struct model_pattern *patterns; /* the first that fits counts */
+	size_t pattern_count;
 };
 
-/* own_file (or NULL) need not be there. FAULT: "PATH:LINE: KEY: …". */
-int provider_set_load(struct provider_set **ret_set, const char *shipped_file, const char *own_file,
+/*
+ * From the file that came with trialsd and the person's own (need not be there; NULL: none), of
+ * which a section replaces the shipped one of its name and the patterns come first. FAULT: "PATH:LINE:
+ * KEY: …", one of them is not as it must be; then there is no set.
+ */
+int provider_set_load(struct provider_set **ret_set, const char *shipped, const char *own,
 		      struct fault *ret_fault);
+/* From texts, for tests; own may be NULL. Both are changed, and end with a NUL. */
+int provider_set_parse(struct provider_set **ret_set, char *shipped, char *own,
+		       struct fault *ret_fault);
 struct provider_set *provider_set_free(struct provider_set *set);
 
-/* By its name, else by an alias; NULL when there is none (or no set). */
-const struct provider *provider_find(const struct provider_set *set, const char *name_or_alias);
-/* Whether some provider or line of [Models] has this family. */
-bool provider_has_family(const struct provider_set *set, const char *family);
+/* By its name or an alias; NULL: there is none. The set's own. */
+const struct provider *provider_find(const struct provider_set *set, const char *name);
 
-/* *ret_known false: no line knows the model, and the family is the provider's own name. */
-int provider_family(const struct provider_set *set, const struct provider *provider,
-		    const char *model, char ret_family[FAMILY_BYTES_MAX + 1], bool *ret_known);
-/*
- * Of what a Harness runs with this model and this provider (each may be NULL): the provider decides,
- * or the one that "PROVIDER/MODEL" names; then the model, where a line knows it; then the Harness's
- * own Family=. *ret_known false: none of them, and it is the provider's or the Harness's name.
- */
-int harness_family(const struct provider_set *set, const struct harness *harness, const char *model,
-		   const char *provider, char ret_family[FAMILY_BYTES_MAX + 1], bool *ret_known);
+bool provider_name_valid(const char *name);
 
 /*
- * The keeper's rule, HOST[:PORT], for the URL of an endpoint. Only https, but http too for a host and
- * port that internal (the Internal= of trialsd.conf, or NULL) names. Strict: no user, query, fragment
- * or byte that a shell or JSON might take for its own.
+ * The family of a model of a provider; model NULL: not known. Where nobody knows, the provider's own
+ * name stands for it and *ret_known is false: it is never silently somebody's.
  */
-int provider_endpoint_host(const char *endpoint, const struct text_list *internal, char **ret_rule,
+void provider_family(const struct provider_set *set, const struct provider *provider,
+		     const char *model, char ret_family[FAMILY_BYTES_MAX + 1], bool *ret_known);
+/*
+ * That of a Harness's model: by the provider (by name; NULL: its own), else by a model
+ * PROVIDER/MODEL, else what its file says, else by the model's name; else the Harness's own name, and
+ * not known.
+ */
+void harness_family(const struct provider_set *set, const struct harness *harness,
+		    const char *model, const char *provider, char ret_family[FAMILY_BYTES_MAX + 1],
+		    bool *ret_known);
+
+/*
+ * The host of an endpoint, as allow.h reads rules: HOST, or HOST:PORT where that is not 443; to be
+ * freed. Refused: what is no https://HOST[:PORT][/PATH], or has a name or password in it. plain: http
+ * will do, which only an internal host may speak; its port is 80 unless said.
+ */
+int provider_endpoint_host(const char *endpoint, bool plain, char **ret_host,
 			   struct fault *ret_fault);
-
-/*
- * The value of a Harness's [Providers] Variable= with these providers' keys in their variables; the
- * Harness has such a section.
- */
-int harness_providers_text(const struct harness *harness, const struct provider *const *providers,
-			   size_t count, char **ret_text);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "plan/provider.h"
 
 int harness_folders_name(struct harness_folders *ret_folders, const char *helper,
 			 const char *config_folder)
@@ -19,6 +20,14 @@ int harness_folders_name(struct harness_folders *ret_folders, const char *helper
 		ret_folders->toolchains = NULL;
 		return -ENOMEM;
 	}
+	if (asprintf(&ret_folders->providers, "%.*s/providers.conf", length, helper) < 0) {
+		ret_folders->providers = NULL;
+		return -ENOMEM;
+	}
+	if (asprintf(&ret_folders->own_providers, "%s/providers.conf", config_folder) < 0) {
+		ret_folders->own_providers = NULL;
+		return -ENOMEM;
+	}
 	if (asprintf(&ret_folders->own, "%s/harness.d", config_folder) < 0) {
 		ret_folders->own = NULL;
 		return -ENOMEM;
@@ -31,6 +40,8 @@ void harness_folders_done(struct harness_folders *folders)
 	free(folders->shipped);
 	free(folders->own);
 	free(folders->toolchains);
+	free(folders->providers);
+	free(folders->own_providers);
 	*folders = (struct harness_folders){0};
 }
 
@@ -74,8 +85,26 @@ static void read_toolchains(const struct harness_folders *folders, struct toolch
 	*list = fresh;
 }
 
+static void read_providers(const struct harness_folders *folders, struct provider_set **set)
+{
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct provider_set *fresh = NULL;
+	int r = provider_set_load(&fresh, folders->providers, folders->own_providers, &fault);
+
+	if (r < 0)
+		fault_errno(&fault, r, "providers.conf");
+	if (r) {
+		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
+			  "%s; the providers stay as they were read before", fault.message);
+		return;
+	}
+	provider_set_free(*set);
+	*set = fresh;
+}
+
 void harness_folders_read(const struct harness_folders *folders, struct plan_host *host)
 {
 	read_harnesses(folders, &host->harnesses);
 	read_toolchains(folders, &host->toolchains);
+	read_providers(folders, &host->providers);
 }

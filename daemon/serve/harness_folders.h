@@ -4,11 +4,13 @@
 #include "plan/harness.h"
 #include "plan/plan.h"
 
-/* Where the .harness files and toolchains that came with trialsd are, and the person's own. */
+/* Where the .harness files, toolchains and providers that came with trialsd are, and the person's own. */
 struct harness_folders {
 	char *shipped; /* beside the helper programs, in a build tree too */
 	char *own;     /* need not be there */
 	char *toolchains;
+	char *providers;
+	char *own_providers; /* need not be there */
 };
 
 /* helper: the path of one of the helper programs. */
@@ -18,7 +20,7 @@ void harness_folders_done(struct harness_folders *folders);
 
 /*
  * Reads them all and puts them in the place of the host's (NULL: none was read before). What is at
- * fault goes to the log by file and line: one .harness file is there with its fault; of a folder, or
- * of toolchains, all stays as it is.
+ * fault goes to the log by file and line: one .harness file is there with its fault; of a folder, of
+ * toolchains or of providers all stays as it is.
  */
 void harness_folders_read(const struct harness_folders *folders, struct plan_host *host);

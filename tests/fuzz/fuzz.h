@@ -25,6 +25,7 @@
 	X(gate)                                                                                    \
 	X(git)                                                                                     \
 	X(harness)                                                                                 \
+	X(providers)                                                                               \
 	X(hold)                                                                                    \
 	X(host)                                                                                    \
 	X(json)                                                                                    \

@@ -106,7 +106,7 @@ static int check_launch(struct arm_freeze *freeze, struct fault *fault)
 
 /* --- Begun: files and folders --------------------------------------------------------------------- */
 
-/* 1: it is there. What is gone of an Arm that is looked at again is told by the comparison. */
+/* fd -1: it is gone, which of an Arm that is looked at again the comparison tells. */
 static int open_place(const struct arm_freeze *freeze, const char *field, const char *path,
 		      mode_t kind, struct place *ret_place, struct fault *fault)
 {
@@ -115,9 +115,7 @@ static int open_place(const struct arm_freeze *freeze, const char *field, const 
 	_cleanup_free_ char *shown = NULL;
 	int r = place_open(ret_place, field, path, NULL, told);
 
-	if (r == 0 && (ret_place->mode & S_IFMT) == kind)
-		return 1;
-	if (r == 0) {
+	if (r == 0 && (ret_place->mode & S_IFMT) != kind) {
 		shown = display(path);
 		r = fault_set(told, ERROR_invalid, "%s: %s is no %s", field, shown,
 			      kind == S_IFDIR ? "folder" : "regular file");
@@ -145,7 +143,7 @@ static int check_secret(struct arm_freeze *freeze, const char *field, const char
 	if (freeze->options.before || is_allowed(&freeze->spec, source, place->canonical))
 		return 0;
 	r = secret_file(freeze->options.host, place, source, &reason);
-	if (r <= 0)
+	if (r <= 0) /* 1: a reason */
 		return r;
 	shown = display(source);
 	r = fault_set(fault, ERROR_refused, "%s: %s may not be mapped: %s", field, shown, reason);
@@ -162,7 +160,7 @@ static int begin_file(struct arm_freeze *freeze, size_t index, struct fault *fau
 
 	snprintf(field, sizeof(field), "files[%zu].source", index);
 	r = open_place(freeze, field, file->source, S_IFREG, &look->place, fault);
-	if (r != 1)
+	if (r != 0 || look->place.fd < 0)
 		return r;
 	mode = file->has.mode ? (mode_t)file->mode : look->place.mode;
 	look->found.executable = (mode & 0111) != 0;
@@ -187,14 +185,9 @@ static int begin_files(struct arm_freeze *freeze, struct fault *fault)
 static int begin_folder(struct arm_freeze *freeze, struct folder_look *look, const char *field,
 			const char *path, struct fault *fault)
 {
-	int r;
-
 	look->field = field;
 	look->path = path;
-	if (!path)
-		return 0;
-	r = open_place(freeze, field, path, S_IFDIR, &look->place, fault);
-	return r == 1 ? 0 : r;
+	return path ? open_place(freeze, field, path, S_IFDIR, &look->place, fault) : 0;
 }
 
 /* --- Begun: Harnesses, toolchains ----------------------------------------------------------------- */

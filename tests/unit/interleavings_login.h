@@ -20,8 +20,10 @@ void logins_load(Queue *queue)
 }
 
 struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request, int *ret_error)
+			      const struct launch_request *request,
+			      const struct trial_facts *facts, int *ret_error)
 {
+	(void)facts;
 	(void)config;
 	(void)queue;
 	(void)request;
@@ -59,6 +61,11 @@ void login_take_again(struct trial *trial)
 void login_release(struct trial *trial)
 {
 	(void)trial;
+}
+
+void logins_give_back(Queue *queue)
+{
+	(void)queue;
 }
 
 void login_prepare(struct trial *trial)

@@ -40,15 +40,22 @@ void logins_free(Queue *queue);
 /* At start, once all Trials are loaded: finishes what an earlier life could not. */
 void logins_load(Queue *queue);
 
-/* The Harnesses whose logins a launch wants: by name, each once. 0 or -errno; the list is the caller's. */
-int login_wanted(const struct launch_request *request, struct text_list *ret_names);
+struct trial_facts; /* view.h */
+
+/*
+ * The Harnesses whose logins a launch wants: by name, each once. 0 or -errno; the list is the caller's.
+ * facts: that it is accepted with, where its Arm is.
+ */
+int login_wanted(const struct launch_request *request, const struct trial_facts *facts,
+		 struct text_list *ret_names);
 
 /*
  * Of a launch that wants any; NULL for others, or without memory (*ret_error -ENOMEM). config: for what
  * it does not say.
  */
 struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request, int *ret_error);
+			      const struct launch_request *request,
+			      const struct trial_facts *facts, int *ret_error);
 /* Drops them; whatever it holds is let go. NULL is fine, as below. */
 void login_put(struct trial_login *login);
 /* They are this Trial's from now on. */

@@ -26,7 +26,8 @@ static struct trial_login *get_one(Queue *queue, const char *harness, double wal
 }
 
 struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request, int *ret_error)
+			      const struct launch_request *request,
+			      const struct trial_facts *facts, int *ret_error)
 {
 	double wall_seconds = request->limits.has.wall_seconds	? request->limits.wall_seconds
 			      : config->limits.has.wall_seconds ? config->limits.wall_seconds
@@ -34,7 +35,7 @@ struct trial_login *login_get(Queue *queue, const struct config *config,
 	struct trial_login *first = NULL, **end = &first;
 	struct text_list names;
 
-	*ret_error = login_wanted(request, &names);
+	*ret_error = login_wanted(request, facts, &names);
 	if (*ret_error == 0 && names.count > LOGINS_MAX)
 		*ret_error = -E2BIG;
 	for (size_t i = 0; *ret_error == 0 && i < names.count; i++) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "queue/arm_launch.h"
 
 static int compare(const void *one, const void *other)
 {
@@ -27,13 +28,22 @@ static void sort(struct text_list *names)
 }
 
 /* Of a Custom runner: those of its Arm's Harnesses that no provider's key signs in. */
-int login_wanted(const struct launch_request *request, struct text_list *ret_names)
+int login_wanted(const struct launch_request *request, const struct trial_facts *facts,
+		 struct text_list *ret_names)
 {
+	_cleanup_(arm_known_done) struct arm_known known = {0};
 	int r = 0;
 
 	*ret_names = (struct text_list){0};
 	if (request->harness)
 		r = text_list_add(ret_names, request->harness);
+	else if (facts && facts->arm_id)
+		r = arm_known_of_facts(facts, &known);
+	for (size_t i = 0; r == 0 && i < known.arm.harnesses.count; i++)
+		if (!known.arm.harnesses.items[i].provider)
+			r = text_list_add(ret_names, known.arm.harnesses.items[i].name);
 	sort(ret_names);
+	if (r < 0)
+		text_list_done(ret_names);
 	return r;
 }

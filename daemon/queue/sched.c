@@ -391,7 +391,7 @@ static void load_leases(struct trial *trial, const struct ledger_row *row)
 	host = frozen_host(&storage, trial->queue->host, &facts);
 	trial->repository = repository_get(trial->queue, &request);
 	trial->shares = request.share_repository;
-	login_attach(trial, login_get(trial->queue, host->config, &request, &ignored));
+	login_attach(trial, login_get(trial->queue, host->config, &request, &facts, &ignored));
 	message_free(facts_message);
 	message_free(message);
 }

@@ -14,6 +14,7 @@
 #include "queue/login.h"
 #include "queue/look.h"
 #include "queue/prompt.h"
+#include "queue/start_runner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -49,8 +50,8 @@ static int writable_keep(struct trial_work *work)
 }
 
 /* Whose session it is, as it was found. */
-static struct trial_harness harness_facts(const struct launch_request *launch,
-					  const struct session_plan *session)
+struct trial_harness start_harness_facts(const struct launch_request *launch,
+					 const struct session_plan *session)
 {
 	const struct harness *harness = session->harness;
 	const struct program *program = &session->program;
@@ -78,7 +79,7 @@ static struct trial_harness harness_facts(const struct launch_request *launch,
 /* What is kept of a plan. Points into all of them. */
 static struct trial_facts facts_of(const struct plan *plan, const struct text_list *arguments,
 				   const struct sandbox_facts *sandbox,
-				   const struct trial_harness *harness,
+				   struct start_harnesses *harnesses,
 				   const struct trial_facts *accepted)
 {
 	struct trial_facts facts = {
@@ -87,13 +88,17 @@ static struct trial_facts facts_of(const struct plan *plan, const struct text_li
 			.notes = plan->notes.count > 0,
 			.plan = true,
 			.wall_seconds = plan->limits.has.wall_seconds,
-			.harness = harness->name != NULL,
+			.harness = harnesses->own.name != NULL,
+			.harnesses = harnesses->driven_count > 0,
+			.providers = harnesses->provider_count > 0,
 			.toolchains = plan->toolchain_count > 0,
 			.hosts = plan->network == NETWORK_allowlist,
 			.sandbox = true},
 		.hosts = sandbox->hosts,
 		.toolchains = sandbox->toolchains,
-		.harness = *harness,
+		.harness = harnesses->own,
+		.harnesses = {.count = harnesses->driven_count, .items = harnesses->driven},
+		.providers = {.count = harnesses->provider_count, .items = harnesses->providers},
 		.repository = plan->repository,
 		.network = plan->network,
 		.notes = plan->notes,
@@ -120,14 +125,14 @@ static int rerun_differs(struct plan *plan, const struct trial_facts *accepted,
 
 /* 0; FAULT: it is another one once more, and would not be the same. */
 static int facts_make(Queue *queue, struct plan *plan, const struct text_list *arguments,
-		      const struct sandbox_facts *sandbox, const struct trial_harness *harness,
+		      const struct sandbox_facts *sandbox, struct start_harnesses *harnesses,
 		      const struct trial_facts *accepted, const char *plan_digest,
 		      struct trial_facts *ret_facts, struct fault *ret_fault)
 {
 	_cleanup_free_ char *difference = NULL;
 	int r = 0;
 
-	*ret_facts = facts_of(plan, arguments, sandbox, harness, accepted);
+	*ret_facts = facts_of(plan, arguments, sandbox, harnesses, accepted);
 	if (accepted->has.rerun_of)
 		r = frozen_compare(queue, accepted, plan_digest, ret_facts, &difference);
 	if (r == 0 && difference)
@@ -137,7 +142,7 @@ static int facts_make(Queue *queue, struct plan *plan, const struct text_list *a
 	return r;
 }
 
-static int facts_keep(struct trial_work *work, const struct trial_harness *harness,
+static int facts_keep(struct trial_work *work, struct start_harnesses *harnesses,
 		      const struct trial_facts *accepted, struct fault *ret_fault)
 {
 	_cleanup_(sandbox_facts_done) struct sandbox_facts sandbox = {0};
@@ -145,7 +150,7 @@ static int facts_keep(struct trial_work *work, const struct trial_harness *harne
 	int r = sandbox_facts_make(&sandbox, work->plan);
 
 	if (r == 0)
-		r = facts_make(work->trial->queue, work->plan, &work->arguments, &sandbox, harness,
+		r = facts_make(work->trial->queue, work->plan, &work->arguments, &sandbox, harnesses,
 			       accepted, work->plan_digest, &facts, ret_fault);
 	if (r != 0)
 		return r;
@@ -159,7 +164,7 @@ int start_compare(Queue *queue, const struct launch_request *launch,
 		  const struct trial_facts *accepted, struct fault *ret_fault)
 {
 	_cleanup_(sandbox_facts_done) struct sandbox_facts sandbox = {0};
-	struct trial_harness none = {0};
+	struct start_harnesses none = {0};
 	struct text_list arguments = {0};
 	struct frozen_host storage;
 	struct trial_facts facts;
@@ -266,7 +271,7 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 		r = kept_session_open(trial->queue, launch->of, &kept_fd, ret_fault);
 	session->kept_fd = kept_fd;
 	if (r == 0)
-		*ret_harness = harness_facts(launch, session);
+		*ret_harness = start_harness_facts(launch, session);
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;
 }
 
@@ -274,16 +279,22 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 			 const struct trial_facts *accepted, struct fault *ret_fault)
 {
 	_cleanup_(session_plan_done) struct session_plan session = SESSION_PLAN_INIT;
+	_cleanup_(arm_known_done) struct arm_known known = {0};
+	_cleanup_(runner_plan_done) struct runner_plan runner = {0};
 	struct frozen_host storage;
 	const struct plan_host *host = frozen_host(&storage, trial->queue->host, accepted);
 	struct trial_work *work = trial->work;
-	struct trial_harness harness = {0};
+	struct start_harnesses harnesses = {0};
 	int r = arm_look(trial, accepted, ret_fault);
 
 	if (r != 0)
 		return r;
 	if (launch->harness)
-		r = start_session(trial, launch, host, accepted, &harness, &session, ret_fault);
+		r = start_session(trial, launch, host, accepted, &harnesses.own, &session,
+				  ret_fault);
+	else if (accepted->arm_id)
+		r = start_runner(trial, launch, host, accepted, &known, &runner, &harnesses,
+				 ret_fault);
 	else
 		r = plan_make(&work->plan, host, launch, ret_fault);
 	if (r == 0 && work->arm_note)
@@ -295,7 +306,7 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 		r = plan_digest(work->plan, &work->arguments, work->plan_digest);
 	if (r == 0)
 		r = writable_keep(work);
-	return r ? r : facts_keep(work, &harness, accepted, ret_fault);
+	return r ? r : facts_keep(work, &harnesses, accepted, ret_fault);
 }
 
 static int start_plan(struct trial *trial, const struct blob *spec, const struct blob *facts,

@@ -445,7 +445,7 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	submit->labels = stored.labels;
 	submit->repository = repository_get(submit->queue, request);
 	submit->shares = request->share_repository;
-	submit->login = login_get(submit->queue, host->config, request, &r);
+	submit->login = login_get(submit->queue, host->config, request, facts, &r);
 	if (r < 0)
 		return r;
 	if (request->has.key && !(submit->key = strdup(request->key)))

@@ -227,6 +227,10 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->harness = facts.harness;
 			trial->has.harness = true;
 		}
+		trial->harnesses = facts.harnesses;
+		trial->has.harnesses = facts.has.harnesses;
+		trial->providers = facts.providers;
+		trial->has.providers = facts.has.providers;
 		if (facts.has.toolchains) {
 			trial->toolchains = facts.toolchains;
 			trial->has.toolchains = true;

@@ -29,7 +29,10 @@
 	X(arm_id, STRING, OPTIONAL, ARM_ID_BYTES, "of an Arm: its id; then, of it:")               \
 	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "what it is called")                     \
 	X(arm, BLOB, OPTIONAL, 0, "all of it, in its canonical form")                              \
-	X(asked, BLOB, OPTIONAL, 0, "the launch as it was asked for: what its key stands for")
+	X(asked, BLOB, OPTIONAL, 0, "the launch as it was asked for: what its key stands for")     \
+	X(harnesses, TRIAL_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX,                                 \
+	  "of a Custom runner: as they were found")                                                \
+	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX, "of a Custom runner: whose keys it has")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)

@@ -192,6 +192,16 @@ static int begin_folder(struct arm_freeze *freeze, struct folder_look *look, con
 
 /* --- Begun: Harnesses, toolchains ----------------------------------------------------------------- */
 
+/* What is not there any more, of an Arm that is looked at again: the comparison tells it. */
+static int forgive(const struct arm_freeze *freeze, int r, struct fault *fault)
+{
+	if (r != FAULT || !freeze->options.before)
+		return r;
+	fault_done(fault);
+	*fault = FAULT_INIT;
+	return 0;
+}
+
 static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 {
 	const struct arm_spec *spec = &freeze->spec;
@@ -215,6 +225,7 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 					   &freeze->asked.items[i], spec->model,
 					   spec->harness ? NULL : &spec->environment,
 					   options->bwrap_fd, options->before != NULL, fault);
+		r = forgive(freeze, r, fault);
 		if (r == 0 && look->warning)
 			r = text_list_add(&freeze->warnings, look->warning);
 		if (r == 0 && look->missing)

@@ -154,6 +154,18 @@ static void print_changes(const json_t *reply)
 	}
 }
 
+/* Connects and sends; arguments is consumed. */
+static int send(struct context *context, const char *verb, json_t *arguments, uint64_t *ret_number)
+{
+	int r = context_connect(context);
+
+	if (r) {
+		json_decref(arguments);
+		return r;
+	}
+	return context_send(context, verb, arguments, ret_number);
+}
+
 /* --- prepare -------------------------------------------------------------------------------------- */
 
 /* The folder that relative paths of it are relative to. */
@@ -241,7 +253,7 @@ static int prepare(struct context *context, const struct arguments *arguments, c
 	request = need_memory(json_object());
 	json_object_set_new(request, "spec", spec);
 	/* Programs and folders are read as a whole, which takes as long as it takes. */
-	r = context_send(context, "arm_prepare", request, &number);
+	r = send(context, "arm_prepare", request, &number);
 	if (r == 0)
 		r = context_receive_late(context, number, "trialsd went away meanwhile",
 					 "trialctl arm prepare once more", &reply);
@@ -369,7 +381,7 @@ static int verify(struct context *context, const char *id)
 	json_t *reply = NULL;
 	uint64_t number;
 	bool verified;
-	int r = context_send(context, "arm_verify", id_of(id), &number);
+	int r = send(context, "arm_verify", id_of(id), &number);
 
 	if (r == 0)
 		r = context_receive_late(context, number, "trialsd went away meanwhile",

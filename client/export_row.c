@@ -63,6 +63,9 @@ static const char *const keys[] = {
 	"rerun_of",
 	"arm",
 	"arm_name",
+	"harnesses",
+	"providers",
+	"no_sandbox",
 };
 
 /* Those of harness. */

@@ -196,9 +196,9 @@ static int pairs_differ(struct arm_changes *changes, const char *what, const str
 		int order = i == a->count   ? 1
 			    : k == b->count ? -1
 					    : strcmp(a->items[i].name, b->items[k].name);
+		const char *name = order <= 0 ? a->items[i].name : b->items[k].name;
 		const struct pair *was = order <= 0 ? &a->items[i++] : NULL;
 		const struct pair *is = order >= 0 ? &b->items[k++] : NULL;
-		const char *name = was ? was->name : is->name;
 		bool secret = (was && secret_variable(name, was->value)) ||
 			      (is && secret_variable(name, is->value));
 		_cleanup_free_ char *path = NULL;

@@ -42,6 +42,7 @@ struct arm_freeze {
 	struct arm_harness own; /* of an Arm with a harness: the one that there is */
 	struct arm_harness_list asked;
 	struct arm_harness_look harnesses[ARM_HARNESSES_MAX];
+	struct arm_provider_look providers[ARM_PROVIDERS_MAX];
 	struct file_look *files;
 	struct folder_look build;
 	struct folder_look skills;
@@ -105,7 +106,7 @@ static int check_launch(struct arm_freeze *freeze, struct fault *fault)
 
 /* --- Begun: files and folders --------------------------------------------------------------------- */
 
-/* 1: it is there. What is gone of an Arm that is looked at again is told by the comparison. */
+/* fd -1: it is gone, which of an Arm that is looked at again the comparison tells. */
 static int open_place(const struct arm_freeze *freeze, const char *field, const char *path,
 		      mode_t kind, struct place *ret_place, struct fault *fault)
 {
@@ -114,9 +115,7 @@ static int open_place(const struct arm_freeze *freeze, const char *field, const 
 	_cleanup_free_ char *shown = NULL;
 	int r = place_open(ret_place, field, path, NULL, told);
 
-	if (r == 0 && (ret_place->mode & S_IFMT) == kind)
-		return 1;
-	if (r == 0) {
+	if (r == 0 && (ret_place->mode & S_IFMT) != kind) {
 		shown = display(path);
 		r = fault_set(told, ERROR_invalid, "%s: %s is no %s", field, shown,
 			      kind == S_IFDIR ? "folder" : "regular file");
@@ -144,7 +143,7 @@ static int check_secret(struct arm_freeze *freeze, const char *field, const char
 	if (freeze->options.before || is_allowed(&freeze->spec, source, place->canonical))
 		return 0;
 	r = secret_file(freeze->options.host, place, source, &reason);
-	if (r <= 0)
+	if (r <= 0) /* 1: a reason */
 		return r;
 	shown = display(source);
 	r = fault_set(fault, ERROR_refused, "%s: %s may not be mapped: %s", field, shown, reason);
@@ -161,7 +160,7 @@ static int begin_file(struct arm_freeze *freeze, size_t index, struct fault *fau
 
 	snprintf(field, sizeof(field), "files[%zu].source", index);
 	r = open_place(freeze, field, file->source, S_IFREG, &look->place, fault);
-	if (r != 1)
+	if (r != 0 || look->place.fd < 0)
 		return r;
 	mode = file->has.mode ? (mode_t)file->mode : look->place.mode;
 	look->found.executable = (mode & 0111) != 0;
@@ -186,14 +185,9 @@ static int begin_files(struct arm_freeze *freeze, struct fault *fault)
 static int begin_folder(struct arm_freeze *freeze, struct folder_look *look, const char *field,
 			const char *path, struct fault *fault)
 {
-	int r;
-
 	look->field = field;
 	look->path = path;
-	if (!path)
-		return 0;
-	r = open_place(freeze, field, path, S_IFDIR, &look->place, fault);
-	return r == 1 ? 0 : r;
+	return path ? open_place(freeze, field, path, S_IFDIR, &look->place, fault) : 0;
 }
 
 /* --- Begun: Harnesses, toolchains ----------------------------------------------------------------- */
@@ -218,10 +212,33 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
 		r = arm_harness_look_begin(look, options->host, spec->harness ? "harness" : field,
-					   &freeze->asked.items[i], spec->model, &spec->environment,
-					   options->bwrap_fd, fault);
+					   &freeze->asked.items[i], spec->model,
+					   spec->harness ? NULL : &spec->environment,
+					   options->bwrap_fd, options->before != NULL, fault);
+		if (r == 0 && look->warning)
+			r = text_list_add(&freeze->warnings, look->warning);
 		if (r == 0 && look->missing)
 			r = text_list_add(&freeze->missing, look->missing);
+		if (r == 0 && look->signed_out)
+			r = text_list_add(&freeze->signed_out, look->signed_out);
+	}
+	return r;
+}
+
+static int begin_providers(struct arm_freeze *freeze, struct fault *fault)
+{
+	const struct arm_spec *spec = &freeze->spec;
+	char field[64];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->providers.count; i++) {
+		struct arm_provider_look *look = &freeze->providers[i];
+
+		snprintf(field, sizeof(field), "providers[%zu]", i);
+		r = arm_provider_look(look, freeze->options.host, field, &spec->providers.items[i],
+				      &spec->environment, freeze->options.before != NULL, fault);
+		if (r == 0 && look->warning)
+			r = text_list_add(&freeze->warnings, look->warning);
 		if (r == 0 && look->signed_out)
 			r = text_list_add(&freeze->signed_out, look->signed_out);
 	}
@@ -237,6 +254,8 @@ static int begin(struct arm_freeze *freeze, struct fault *fault)
 		r = check_launch(freeze, fault);
 	if (r == 0)
 		r = begin_harnesses(freeze, fault);
+	if (r == 0)
+		r = begin_providers(freeze, fault);
 	if (r == 0)
 		r = begin_files(freeze, fault);
 	if (r == 0)
@@ -403,6 +422,19 @@ static int finish_harnesses(struct arm_freeze *freeze, struct arm_harness *harne
 	return r;
 }
 
+static int finish_providers(const struct arm_freeze *freeze, struct arm_provider *providers,
+			    struct text_list *families)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < freeze->spec.providers.count; i++) {
+		arm_provider_tell(&freeze->providers[i], &providers[i]);
+		if (providers[i].family)
+			r = text_list_add(families, providers[i].family);
+	}
+	return r;
+}
+
 /* In canonical form, by which it is told and compared. */
 static int settle(struct arm_freeze *freeze, const struct arm *arm)
 {
@@ -422,6 +454,7 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 	_cleanup_(text_list_done) struct text_list families = {0};
 	_cleanup_free_ struct arm_file *files = calloc(spec->files.count + 1, sizeof(*files));
 	struct arm_harness harnesses[ARM_HARNESSES_MAX];
+	struct arm_provider providers[ARM_PROVIDERS_MAX];
 	struct arm arm = {
 		.has = {.form = true, .limits = spec->has.limits},
 		.form = ARM_FORM,
@@ -435,6 +468,7 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 		.roles = spec->roles,
 		.git_exclude = spec->git_exclude,
 		.harnesses = {.count = freeze->asked.count, .items = harnesses},
+		.providers = {.count = spec->providers.count, .items = providers},
 		.limits = spec->limits,
 		.environment = spec->environment,
 		.variables = spec->variables,
@@ -444,6 +478,8 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 
 	if (r == 0)
 		r = finish_harnesses(freeze, harnesses, &families, ret_fault);
+	if (r == 0)
+		r = finish_providers(freeze, providers, &families);
 	for (size_t i = 0; r == 0 && i < spec->files.count; i++)
 		r = finish_file(freeze, i, &files[i], ret_fault);
 	if (r == 0)
@@ -462,6 +498,8 @@ struct arm_freeze *arm_freeze_free(struct arm_freeze *freeze)
 		return NULL;
 	for (size_t i = 0; i < ARM_HARNESSES_MAX; i++)
 		arm_harness_look_done(&freeze->harnesses[i]);
+	for (size_t i = 0; i < ARM_PROVIDERS_MAX; i++)
+		arm_provider_look_done(&freeze->providers[i]);
 	for (size_t i = 0; freeze->files && i < freeze->spec.files.count; i++)
 		place_done(&freeze->files[i].place);
 	free(freeze->files);

@@ -6,6 +6,7 @@
 
 #include "plan/build.h"
 #include "plan/harness_words.h"
+#include "plan/provider.h"
 
 static int add_hosts(struct text_list *hosts, const struct text_list *more)
 {
@@ -95,15 +96,27 @@ static int find_version(struct arm_harness_look *look, const struct plan_host *h
 	return r == FAULT ? 0 : r;
 }
 
+/* With the key of a provider, or as its sessions are. */
 static int find_login(struct arm_harness_look *look, const struct plan_host *host,
 		      struct session_plan *session)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
-	int r = session_login_find(&session->found, host, session->harness, &fault);
+	const struct harness *harness = session->harness;
+	const struct provider *provider;
+	int r;
 
-	session->login = r == 0 ? session->found.login : &session->harness->logins[0];
+	if (look->sign_in.provider) {
+		_cleanup_free_ char *reason = NULL;
+
+		provider = provider_find(host->providers, look->sign_in.provider);
+		session->login = harness_login_of(harness, HARNESS_LOGIN_env);
+		r = provider ? arm_key_look(host, provider->credential, &reason) : 1;
+		return r == 0 ? named(harness->name, reason, &look->signed_out) : r < 0 ? r : 0;
+	}
+	r = session_login_find(&session->found, host, harness, &fault);
+	session->login = r == 0 ? session->found.login : &harness->logins[0];
 	if (r == FAULT)
-		r = named(session->harness->name, fault.message, &look->signed_out);
+		r = named(harness->name, fault.message, &look->signed_out);
 	if (r == 0 && session->login->kind == HARNESS_LOGIN_home) {
 		session->bound_home = session_login_path(host, session->login->target);
 		r = session->bound_home ? 0 : -ENOMEM;
@@ -111,42 +124,77 @@ static int find_login(struct arm_harness_look *look, const struct plan_host *hos
 	return r;
 }
 
+static int find_hosts(struct arm_harness_look *look, const struct session_plan *session,
+		      const char *model)
+{
+	const struct harness *harness = session->harness;
+	int r = add_hosts(&look->hosts, &harness->network.hosts);
+
+	if (r == 0 && look->sign_in.provider)
+		return add_hosts(&look->hosts, &look->sign_in.hosts);
+	if (r == 0 && session->login)
+		r = add_hosts(&look->hosts, &session->login->hosts);
+	return r == 0 ? add_provider_host(&look->hosts, harness, model) : r;
+}
+
+static int find_family(struct arm_harness_look *look, const struct plan_host *host,
+		       const struct harness *harness, const char *model)
+{
+	bool known;
+
+	harness_family(host->providers, harness, model, look->sign_in.provider, look->family,
+		       &known);
+	if (known)
+		return 0;
+	if (asprintf(&look->warning,
+		     "%s: whose model %s is, is not known: its family is called %s; [Models] of "
+		     "~/.config/trialsd/providers.conf can say",
+		     harness->name, model ?: "it will use", look->family) < 0) {
+		look->warning = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int look_at(struct arm_harness_look *look, const struct plan_host *host,
+		   struct session_plan *session, const char *model, int bwrap_fd)
+{
+	const char *own = look->sign_in.model ?: model;
+	int r = find_program(look, host, session->harness);
+
+	if (r == 0)
+		r = find_login(look, host, session);
+	if (r == 0 && !look->missing) {
+		session->program = look->program;
+		r = find_version(look, host, session, bwrap_fd);
+		session->program = PROGRAM_INIT;
+	}
+	if (r == 0)
+		r = find_hosts(look, session, own);
+	return r == 0 ? find_family(look, host, session->harness, own) : r;
+}
+
 int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
 			   const char *field, const struct arm_harness *asked, const char *model,
-			   const struct pair_list *environment, int bwrap_fd,
+			   const struct pair_list *environment, int bwrap_fd, bool again,
 			   struct fault *ret_fault)
 {
 	struct session_plan session = SESSION_PLAN_INIT;
-	const struct harness *harness = NULL;
 	int r;
 
-	(void)environment;
 	look->asked = asked;
 	if (!host->harnesses)
 		return fault_set(ret_fault, ERROR_unavailable,
 				 "%s: no Harness could be read; the daemon's log says why", field);
-	r = harness_set_find(host->harnesses, asked->name, &harness, ret_fault);
-	if (r != 0 || !harness)
+	r = harness_set_find(host->harnesses, asked->name, &session.harness, ret_fault);
+	if (r != 0 || !session.harness)
 		return r;
-	session.harness = harness;
-	r = find_program(look, host, harness);
+	/* A session of its own has its own login. */
+	if (environment)
+		r = arm_sign_in_find(&look->sign_in, host, field, session.harness, asked,
+				     environment, again, ret_fault);
 	if (r == 0)
-		r = find_login(look, host, &session);
-	if (r == 0 && !look->missing) {
-		session.program = look->program;
-		r = find_version(look, host, &session, bwrap_fd);
-		session.program = PROGRAM_INIT;
-	}
-	if (r == 0)
-		r = add_hosts(&look->hosts, &harness->network.hosts);
-	if (r == 0 && session.login)
-		r = add_hosts(&look->hosts, &session.login->hosts);
-	if (r == 0)
-		r = add_provider_host(&look->hosts, harness, asked->model ? asked->model : model);
-	if (r == 0 && harness->program.family) {
-		look->family = strdup(harness->program.family);
-		r = look->family ? 0 : -ENOMEM;
-	}
+		r = look_at(look, host, &session, model, bwrap_fd);
 	session_plan_done(&session);
 	return r;
 }
@@ -172,9 +220,9 @@ int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_hos
 
 	*ret_harness = (struct arm_harness){
 		.name = look->asked->name,
-		.model = look->asked->model,
-		.provider = look->asked->provider,
-		.endpoint = look->endpoint,
+		.model = look->sign_in.model,
+		.provider = look->sign_in.provider,
+		.endpoint = look->sign_in.endpoint,
 		.hosts = look->hosts,
 		.family = look->family,
 	};
@@ -203,8 +251,8 @@ void arm_harness_look_done(struct arm_harness_look *look)
 	program_done(&look->program);
 	program_question_done(&look->question);
 	text_list_done(&look->hosts);
-	free(look->family);
-	free(look->endpoint);
+	arm_sign_in_done(&look->sign_in);
+	free(look->warning);
 	free(look->missing);
 	free(look->signed_out);
 	*look = ARM_HARNESS_LOOK_INIT;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "plan/arm_provider.h"
 #include "plan/program_ask.h"
 
 /*
@@ -14,23 +15,25 @@ struct arm_harness_look {
 	bool digested;			  /* known before */
 	struct program_question question; /* plan NULL: it is not asked */
 	int result;
-	char *family;
-	char *endpoint;
+	char family[FAMILY_BYTES_MAX + 1];
+	struct arm_sign_in sign_in;
 	struct text_list hosts;
 	char *missing;	  /* why it is absent, or NULL */
 	char *signed_out; /* why it has no login, or NULL */
+	char *warning;	  /* or NULL */
 };
 
 #define ARM_HARNESS_LOOK_INIT                                                                      \
 	((struct arm_harness_look){.program = PROGRAM_INIT, .question = PROGRAM_QUESTION_INIT})
 
 /*
- * field names it in a fault. model: the Arm's, of a Harness's own. environment: the Arm's, which may set an endpoint. bwrap_fd -1: it is not
- * asked for its version. asked must outlive it; the Harness's file need not.
+ * field names it in a fault. model: that of an Arm with a harness; else NULL. environment: the
+ * Arm's, which may set an endpoint; NULL: it is signed in as its sessions are. bwrap_fd -1: it is not asked for its version. again: as of
+ * arm_provider_look. asked must outlive it; the Harness's file need not.
  */
 int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
 			   const char *field, const struct arm_harness *asked, const char *model,
-			   const struct pair_list *environment, int bwrap_fd,
+			   const struct pair_list *environment, int bwrap_fd, bool again,
 			   struct fault *ret_fault);
 void arm_harness_look_work(struct arm_harness_look *look);
 /* ret_harness points into look. */

@@ -24,11 +24,11 @@
 #define PROBE_MILLISECONDS 5000
 
 static const char *const needed[] = {
-	"--args",	 "--unshare-all", "--unshare-user", "--disable-userns", "--share-net",
-	"--new-session", "--as-pid-1",	  "--cap-drop",	    "--hostname",	"--uid",
-	"--gid",	 "--clearenv",	  "--seccomp",	    "--bind-fd",	"--ro-bind-fd",
-	"--ro-bind",	 "--dev-bind",	  "--size",	    "--perms",		"--tmpfs",
-	"--dir",	 "--symlink",	  "--file",	    "--proc",		"--dev",
+	"--args",	 "--unshare-all",  "--unshare-user", "--disable-userns", "--share-net",
+	"--new-session", "--as-pid-1",	   "--cap-drop",     "--hostname",	 "--uid",
+	"--gid",	 "--clearenv",	   "--seccomp",	     "--bind-fd",	 "--ro-bind-fd",
+	"--ro-bind",	 "--dev-bind",	   "--size",	     "--perms",		 "--tmpfs",
+	"--dir",	 "--symlink",	   "--file",	     "--proc",		 "--dev",
 	"--remount-ro",	 "--ro-bind-data",
 };
 

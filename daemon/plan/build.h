@@ -174,7 +174,6 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 /* A key, which is wiped with the plan and never told. name NULL: none. */
 int environment_secret(struct plan *plan, const struct pair *secret, struct fault *ret_fault);
 
-
 /* A session's part: session_compose.c. Its command; its places; its files and prompt. */
 int session_command(struct plan *plan, const struct session_plan *session);
 int session_bounds(struct bound_list *bounds, const struct session_plan *session,

@@ -42,9 +42,12 @@ struct reading {
 };
 
 static const char *const section_names[HARNESS_SECTIONS] = {
-	[HARNESS_SECTION_Harness] = "Harness", [HARNESS_SECTION_Login] = "Login",
-	[HARNESS_SECTION_Home] = "Home",       [HARNESS_SECTION_Session] = "Session",
-	[HARNESS_SECTION_Web] = "Web",	       [HARNESS_SECTION_Network] = "Network",
+	[HARNESS_SECTION_Harness] = "Harness",
+	[HARNESS_SECTION_Login] = "Login",
+	[HARNESS_SECTION_Home] = "Home",
+	[HARNESS_SECTION_Session] = "Session",
+	[HARNESS_SECTION_Web] = "Web",
+	[HARNESS_SECTION_Network] = "Network",
 	[HARNESS_SECTION_Providers] = "Providers",
 };
 

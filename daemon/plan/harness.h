@@ -152,8 +152,8 @@ struct harness_web {
 /* [Providers]: how it is told of several, whose keys are in variables */
 struct harness_providers {
 	char *variable;
-	char *text; /* with %p for the pieces */
-	char *each; /* one: %o is the provider as it calls it, %v the variable */
+	char *text;		/* with %p for the pieces */
+	char *each;		/* one: %o is the provider as it calls it, %v the variable */
 	struct pair_list names; /* provider -> what it calls it, where that is another */
 };
 

@@ -311,7 +311,8 @@ static int plan_check_all(struct plan *plan, const struct plan_host *host,
 
 	if (!names_a_path(launch)) {
 		r = plan_settle(plan, host, launch, NULL, &sizes, fault);
-		return r == 0 ? environment_compose(plan, host, launch, NULL, NULL, NULL, fault) : r;
+		return r == 0 ? environment_compose(plan, host, launch, NULL, NULL, NULL, fault)
+			      : r;
 	}
 	r = plan_cache_facts(host->cache, &facts);
 	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, NULL, fault) : r;

@@ -28,8 +28,7 @@ int runner_command(struct plan *plan, const struct runner_plan *runner)
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < command->count; i++) {
-		const struct arm_file *file =
-			arm_file_find(&runner->arm->files, command->items[i]);
+		const struct arm_file *file = arm_file_find(&runner->arm->files, command->items[i]);
 
 		r = file ? text_list_add_format(&plan->command, RUNNER_FOLDER "/%s", file->path)
 			 : text_list_add(&plan->command, command->items[i]);
@@ -101,7 +100,8 @@ static int drop_doubles(struct bound_list *bounds, size_t first, struct plan *pl
 		bool mapped = is_mapped(runner, host, bound->destination);
 
 		if (mapped)
-			r = plan_note(plan, "files: the runner's own %s stands in the place of yours",
+			r = plan_note(plan,
+				      "files: the runner's own %s stands in the place of yours",
 				      bound->field);
 		if (mapped || is_there(bounds, i, bound))
 			bound_drop(bounds, i);
@@ -159,8 +159,7 @@ static void put_unset(FILE *file, const struct runner_plan *runner,
 	if (session->harness->providers.variable)
 		return;
 	for (size_t i = 0; i < keys->count; i++)
-		if (is_name(keys->items[i].name) &&
-		    (!own || strcmp(keys->items[i].name, own) != 0))
+		if (is_name(keys->items[i].name) && (!own || strcmp(keys->items[i].name, own) != 0))
 			fprintf(file, "unset %s\n", keys->items[i].name);
 	for (size_t i = 0; i < runner->environment.count; i++)
 		if (is_name(runner->environment.items[i].name))
@@ -207,8 +206,8 @@ int runner_wrapper(const struct runner_plan *runner, const struct session_plan *
 }
 
 /* Takes text. */
-static int add_file(struct plan *plan, const char *path, char *text, size_t size,
-		    unsigned int mode, bool sealed)
+static int add_file(struct plan *plan, const char *path, char *text, size_t size, unsigned int mode,
+		    bool sealed)
 {
 	struct plan_operation *operation = plan_add(plan, PLAN_FILE, path, NULL);
 
@@ -253,8 +252,7 @@ static bool is_taken(const struct plan *plan, const struct plan_host *host, cons
 			return true;
 		if (path_within(operation->destination, host->home) &&
 		    strcmp(operation->destination, host->home) != 0 &&
-		    operation->type != PLAN_DIRECTORY &&
-		    path_within(path, operation->destination))
+		    operation->type != PLAN_DIRECTORY && path_within(path, operation->destination))
 			return true;
 	}
 	return false;

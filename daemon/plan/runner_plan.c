@@ -12,8 +12,8 @@
 
 char *runner_credential(const struct plan_host *host, const char *provider)
 {
-	const struct provider *known =
-		host->providers ? provider_find(host->providers, provider) : NULL;
+	const struct provider *known = host->providers ? provider_find(host->providers, provider)
+						       : NULL;
 	char *text;
 
 	if (known)
@@ -33,8 +33,8 @@ static int note_missing(struct missing *missing, const char *name)
 	const char *message = missing->why.message;
 	size_t length = strlen(name);
 	bool named = strncmp(message, name, length) == 0 && message[length] == ':';
-	int r = text_list_add_format(missing->lines, "%s%s%s", named ? "" : name,
-				     named ? "" : ": ", message);
+	int r = text_list_add_format(missing->lines, "%s%s%s", named ? "" : name, named ? "" : ": ",
+				     message);
 
 	if (!missing->hint)
 		missing->hint = steal(&missing->why.hint);
@@ -129,10 +129,11 @@ static int share_home(struct runner_plan *runner, struct fault *fault)
 		if (!runner->sessions[i].bound_home)
 			continue;
 		if (owner)
-			return fault_void(fault, CAUSE_session_unavailable,
-					  "%s and %s: each is signed in by a home of its own, and a "
-					  "Trial can hold one; sign one of them in by a key",
-					  owner->harness->name, runner->sessions[i].harness->name);
+			return fault_void(
+				fault, CAUSE_session_unavailable,
+				"%s and %s: each is signed in by a home of its own, and a "
+				"Trial can hold one; sign one of them in by a key",
+				owner->harness->name, runner->sessions[i].harness->name);
 		owner = &runner->sessions[i];
 	}
 	for (size_t i = 0; owner && i < runner->session_count; i++) {
@@ -174,11 +175,11 @@ static int take_key(struct runner_plan *runner, const struct plan_host *host,
 			      "provider %s: its key goes into %s, where another provider's is",
 			      provider->name, provider->variable);
 	} else if (r == 0)
-		r = fault_set(&missing->why, ERROR_unavailable,
-			      value ? "provider %s: it is not known which variable its key goes into"
-				    : "provider %s: there is no key: ~/" CREDENTIALS_FILE
-				      " has no %s",
-			      provider->name, credential);
+		r = fault_set(
+			&missing->why, ERROR_unavailable,
+			value ? "provider %s: it is not known which variable its key goes into"
+			      : "provider %s: there is no key: ~/" CREDENTIALS_FILE " has no %s",
+			provider->name, credential);
 	if (r == FAULT)
 		r = text_list_add(missing->lines, missing->why.message);
 	fault_done(&missing->why);

@@ -29,7 +29,7 @@ struct runner_file {
 };
 
 struct runner_plan {
-	const struct arm *arm; /* borrowed */
+	const struct arm *arm;	       /* borrowed */
 	struct session_plan *sessions; /* as the Arm's harnesses */
 	size_t session_count;
 	struct runner_file *files; /* as the Arm's files */

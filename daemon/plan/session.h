@@ -51,7 +51,7 @@ struct session_file {
 struct session {
 	struct text_list arguments;   /* behind the program's own name; declared: before others */
 	struct pair_list environment; /* without the secret of [Login env] */
-	struct pair_list own; /* declared: of its wrapper alone */
+	struct pair_list own;	      /* declared: of its wrapper alone */
 	enum harness_prompt prompt;   /* stdin: else that is /dev/null; see has_prompt */
 	bool has_prompt;
 	bool web_left_on;	    /* it was to be off, and the Harness's file does not say how */

@@ -72,10 +72,10 @@ int session_plan_make(struct session_plan *ret, const struct plan_host *host,
  */
 struct session_declared {
 	const char *name;
-	const char *executable; /* NULL: wherever it is found */
+	const char *executable;			 /* NULL: wherever it is found */
 	const char *model, *provider, *endpoint; /* or NULL */
-	const char *credential;	/* of provider: TABLE.KEY */
-	const char *repository; /* of the launch */
+	const char *credential;			 /* of provider: TABLE.KEY */
+	const char *repository;			 /* of the launch */
 };
 int session_plan_declared(struct session_plan *ret, const struct plan_host *host,
 			  const struct session_declared *declared, struct fault *ret_fault);

@@ -60,37 +60,34 @@ static int name_check(const char *name, struct fault *fault)
 	return 0;
 }
 
-static int git_set(struct pair_list *environment, size_t *count, const char *key, const char *value)
-{
-	char name[32];
-	int r;
-
-	snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%zu", *count);
-	r = pair_list_set(environment, name, key);
-	snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%zu", *count);
-	++*count;
-	return r == 0 ? pair_list_set(environment, name, value) : r;
-}
-
 static int git_configure(struct plan *plan, bool excludes)
 {
 	struct pair_list *environment = &plan->environment;
-	char text[16];
+	struct pair settings[4];
+	char name[32];
 	size_t count = 0;
 	int r = 0;
 
-	if ((!plan->repository && !excludes) || pair_list_get(environment, "GIT_CONFIG_COUNT"))
-		return 0;
 	if (plan->repository)
-		r = git_set(environment, &count, "safe.directory", plan->repository);
-	if (r == 0 && plan->repository && plan->git_shared)
-		r = git_set(environment, &count, "gc.auto", "0");
-	if (r == 0 && plan->repository && plan->git_shared)
-		r = git_set(environment, &count, "maintenance.auto", "false");
-	if (r == 0 && excludes)
-		r = git_set(environment, &count, "core.excludesFile", RUNNER_EXCLUDE);
-	snprintf(text, sizeof(text), "%zu", count);
-	return r == 0 ? pair_list_set(environment, "GIT_CONFIG_COUNT", text) : r;
+		settings[count++] = (struct pair){"safe.directory", plan->repository};
+	if (plan->repository && plan->git_shared) {
+		settings[count++] = (struct pair){"gc.auto", "0"};
+		settings[count++] = (struct pair){"maintenance.auto", "false"};
+	}
+	if (excludes)
+		settings[count++] = (struct pair){"core.excludesFile", RUNNER_EXCLUDE};
+	if (count == 0 || pair_list_get(environment, "GIT_CONFIG_COUNT"))
+		return 0;
+	snprintf(name, sizeof(name), "%zu", count);
+	r = pair_list_set(environment, "GIT_CONFIG_COUNT", name);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%zu", i);
+		r = pair_list_set(environment, name, settings[i].name);
+		snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%zu", i);
+		if (r == 0)
+			r = pair_list_set(environment, name, settings[i].value);
+	}
+	return r;
 }
 
 /* What the Harness needs: the launch may replace all but what it is signed in with. */

@@ -148,7 +148,8 @@ START_TEST(options_in_the_help)
 		" --hostname NAME\n --uid UID\n --gid GID\n --clearenv\n --seccomp FD\n"
 		" --bind-fd FD DEST\n --ro-bind-fd FD DEST\n --ro-bind SRC DEST\n --size BYTES\n"
 		" --perms OCTAL\n --tmpfs DEST\n --dir DEST\n --symlink SRC DEST\n --file FD DEST\n"
-		" --proc DEST\n --dev DEST\n --dev-bind SRC DEST\n --remount-ro DEST\n";
+		" --proc DEST\n --dev DEST\n --dev-bind SRC DEST\n --remount-ro DEST\n"
+		" --ro-bind-data FD DEST\n";
 	char *without = strdup(full);
 
 	ck_assert_ptr_null(bwrap_missing_option(full));

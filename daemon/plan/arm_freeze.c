@@ -8,6 +8,7 @@
 #include "plan/arm.h"
 #include "plan/arm_check.h"
 #include "plan/arm_harness.h"
+#include "plan/arm_provider.h"
 #include "plan/build.h"
 #include "plan/folder_digest.h"
 #include "plan/secret_file.h"
@@ -42,6 +43,7 @@ struct arm_freeze {
 	struct arm_harness own; /* of an Arm with a harness: the one that there is */
 	struct arm_harness_list asked;
 	struct arm_harness_look harnesses[ARM_HARNESSES_MAX];
+	struct arm_provider_look providers[ARM_PROVIDERS_MAX];
 	struct file_look *files;
 	struct folder_look build;
 	struct folder_look skills;
@@ -191,6 +193,28 @@ static int begin_folder(struct arm_freeze *freeze, struct folder_look *look, con
 
 /* --- Begun: Harnesses, toolchains ----------------------------------------------------------------- */
 
+/* What is not there any more, of an Arm that is looked at again: the comparison tells it. */
+static int forgive(const struct arm_freeze *freeze, int r, struct fault *fault)
+{
+	if (r != FAULT || !freeze->options.before)
+		return r;
+	fault_done(fault);
+	*fault = FAULT_INIT;
+	return 0;
+}
+
+static int add_said(struct arm_freeze *freeze, const char *missing, const char *signed_out,
+		    const char *warning)
+{
+	int r = missing ? text_list_add(&freeze->missing, missing) : 0;
+
+	if (r == 0 && signed_out)
+		r = text_list_add(&freeze->signed_out, signed_out);
+	if (r == 0 && warning && !freeze->options.before)
+		r = text_list_add(&freeze->warnings, warning);
+	return r;
+}
+
 static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 {
 	const struct arm_spec *spec = &freeze->spec;
@@ -211,12 +235,31 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
 		r = arm_harness_look_begin(look, options->host, spec->harness ? "harness" : field,
-					   &freeze->asked.items[i], spec->model, &spec->environment,
-					   options->bwrap_fd, fault);
-		if (r == 0 && look->missing)
-			r = text_list_add(&freeze->missing, look->missing);
-		if (r == 0 && look->signed_out)
-			r = text_list_add(&freeze->signed_out, look->signed_out);
+					   &freeze->asked.items[i], spec->model,
+					   &spec->environment, options->bwrap_fd, fault);
+		r = forgive(freeze, r, fault);
+		if (r == 0)
+			r = add_said(freeze, look->missing, look->signed_out, look->warning);
+	}
+	return r;
+}
+
+static int begin_providers(struct arm_freeze *freeze, struct fault *fault)
+{
+	const struct arm_spec *spec = &freeze->spec;
+	char field[64];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < spec->providers.count; i++) {
+		const struct arm_provider *asked = &spec->providers.items[i];
+		struct arm_provider_look *look = &freeze->providers[i];
+
+		snprintf(field, sizeof(field), "providers[%zu]", i);
+		r = arm_provider_look(look, freeze->options.host, field, asked->name, asked->model,
+				      &spec->environment, fault);
+		r = forgive(freeze, r, fault);
+		if (r == 0)
+			r = add_said(freeze, NULL, look->signed_out, look->warning);
 	}
 	return r;
 }
@@ -230,6 +273,8 @@ static int begin(struct arm_freeze *freeze, struct fault *fault)
 		r = check_launch(freeze, fault);
 	if (r == 0)
 		r = begin_harnesses(freeze, fault);
+	if (r == 0)
+		r = begin_providers(freeze, fault);
 	if (r == 0)
 		r = begin_files(freeze, fault);
 	if (r == 0)
@@ -396,6 +441,27 @@ static int finish_harnesses(struct arm_freeze *freeze, struct arm_harness *harne
 	return r;
 }
 
+static int finish_providers(const struct arm_freeze *freeze, struct arm_provider *providers,
+			    struct text_list *families)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < freeze->spec.providers.count; i++) {
+		const struct arm_provider_look *look = &freeze->providers[i];
+
+		providers[i] = (struct arm_provider){
+			.name = freeze->spec.providers.items[i].name,
+			.model = freeze->spec.providers.items[i].model,
+			.variable = look->variable,
+			.endpoint = look->endpoint,
+			.hosts = look->hosts,
+			.family = look->family,
+		};
+		r = look->family ? text_list_add(families, look->family) : 0;
+	}
+	return r;
+}
+
 /* In canonical form, by which it is told and compared. */
 static int settle(struct arm_freeze *freeze, const struct arm *arm)
 {
@@ -415,6 +481,7 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 	_cleanup_(text_list_done) struct text_list families = {0};
 	_cleanup_free_ struct arm_file *files = calloc(spec->files.count + 1, sizeof(*files));
 	struct arm_harness harnesses[ARM_HARNESSES_MAX];
+	struct arm_provider providers[ARM_PROVIDERS_MAX];
 	struct arm arm = {
 		.has = {.form = true, .limits = spec->has.limits},
 		.form = ARM_FORM,
@@ -428,6 +495,7 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 		.roles = spec->roles,
 		.git_exclude = spec->git_exclude,
 		.harnesses = {.count = freeze->asked.count, .items = harnesses},
+		.providers = {.count = spec->providers.count, .items = providers},
 		.limits = spec->limits,
 		.environment = spec->environment,
 		.variables = spec->variables,
@@ -437,6 +505,8 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 
 	if (r == 0)
 		r = finish_harnesses(freeze, harnesses, &families, ret_fault);
+	if (r == 0)
+		r = finish_providers(freeze, providers, &families);
 	for (size_t i = 0; r == 0 && i < spec->files.count; i++)
 		r = finish_file(freeze, i, &files[i], ret_fault);
 	if (r == 0)
@@ -455,6 +525,8 @@ struct arm_freeze *arm_freeze_free(struct arm_freeze *freeze)
 		return NULL;
 	for (size_t i = 0; i < ARM_HARNESSES_MAX; i++)
 		arm_harness_look_done(&freeze->harnesses[i]);
+	for (size_t i = 0; i < ARM_PROVIDERS_MAX; i++)
+		arm_provider_look_done(&freeze->providers[i]);
 	for (size_t i = 0; freeze->files && i < freeze->spec.files.count; i++)
 		place_done(&freeze->files[i].place);
 	free(freeze->files);

@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/arm_provider.h"
 #include "plan/build.h"
 #include "plan/harness_words.h"
+#include "plan/provider.h"
 
 static int add_hosts(struct text_list *hosts, const struct text_list *more)
 {
@@ -111,42 +113,92 @@ static int find_login(struct arm_harness_look *look, const struct plan_host *hos
 	return r;
 }
 
+/* Its own way of signing in, or the key of the provider that was asked for. */
+static int find_way(struct arm_harness_look *look, const struct plan_host *host, const char *field,
+		    const struct pair_list *environment, struct session_plan *session,
+		    struct fault *fault)
+{
+	struct arm_provider_look provider;
+	int r;
+
+	if (!look->asked->provider) {
+		r = find_login(look, host, session);
+		return r == 0 ? add_hosts(&look->hosts, &session->login->hosts) : r;
+	}
+	session->login = &session->harness->logins[0];
+	r = arm_provider_look(&provider, host, field, look->asked->provider, look->asked->model,
+			      environment, fault);
+	if (r != 0)
+		return r;
+	look->endpoint = steal(&provider.endpoint);
+	r = add_hosts(&look->hosts, &provider.hosts);
+	if (r == 0 && provider.signed_out)
+		r = named(session->harness->name, provider.signed_out, &look->signed_out);
+	arm_provider_look_done(&provider);
+	return r;
+}
+
+static int find_family(struct arm_harness_look *look, const struct plan_host *host,
+		       const struct harness *harness, const char *model)
+{
+	char family[FAMILY_BYTES_MAX + 1];
+	bool known = true;
+
+	if (host->providers)
+		harness_family(host->providers, harness, model, look->asked->provider, family,
+			       &known);
+	else
+		snprintf(family, sizeof(family), "%s", harness->program.family);
+	look->family = strdup(family);
+	if (!look->family)
+		return -ENOMEM;
+	if (!known && asprintf(&look->warning,
+			       "%s: the family of %s%s is not known; %s stands for it",
+			       harness->name, model ? "the model " : "its models",
+			       model ? model : "", family) < 0) {
+		look->warning = NULL;
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static int begin(struct arm_harness_look *look, const struct plan_host *host, const char *field,
+		 const char *model, const struct pair_list *environment, int bwrap_fd,
+		 struct session_plan *session, struct fault *fault)
+{
+	const struct harness *harness = session->harness;
+	int r = find_program(look, host, harness);
+
+	if (r == 0)
+		r = add_hosts(&look->hosts, &harness->network.hosts);
+	if (r == 0)
+		r = find_way(look, host, field, environment, session, fault);
+	if (r == 0 && !look->missing) {
+		session->program = look->program;
+		r = find_version(look, host, session, bwrap_fd);
+		session->program = PROGRAM_INIT;
+	}
+	if (r == 0)
+		r = add_provider_host(&look->hosts, harness, model);
+	return r == 0 ? find_family(look, host, harness, model) : r;
+}
+
 int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
 			   const char *field, const struct arm_harness *asked, const char *model,
 			   const struct pair_list *environment, int bwrap_fd,
 			   struct fault *ret_fault)
 {
 	struct session_plan session = SESSION_PLAN_INIT;
-	const struct harness *harness = NULL;
 	int r;
 
-	(void)environment;
 	look->asked = asked;
 	if (!host->harnesses)
 		return fault_set(ret_fault, ERROR_unavailable,
 				 "%s: no Harness could be read; the daemon's log says why", field);
-	r = harness_set_find(host->harnesses, asked->name, &harness, ret_fault);
-	if (r != 0 || !harness)
-		return r;
-	session.harness = harness;
-	r = find_program(look, host, harness);
-	if (r == 0)
-		r = find_login(look, host, &session);
-	if (r == 0 && !look->missing) {
-		session.program = look->program;
-		r = find_version(look, host, &session, bwrap_fd);
-		session.program = PROGRAM_INIT;
-	}
-	if (r == 0)
-		r = add_hosts(&look->hosts, &harness->network.hosts);
-	if (r == 0 && session.login)
-		r = add_hosts(&look->hosts, &session.login->hosts);
-	if (r == 0)
-		r = add_provider_host(&look->hosts, harness, asked->model ? asked->model : model);
-	if (r == 0 && harness->program.family) {
-		look->family = strdup(harness->program.family);
-		r = look->family ? 0 : -ENOMEM;
-	}
+	r = harness_set_find(host->harnesses, asked->name, &session.harness, ret_fault);
+	if (r == 0 && session.harness)
+		r = begin(look, host, field, asked->model ? asked->model : model, environment,
+			  bwrap_fd, &session, ret_fault);
 	session_plan_done(&session);
 	return r;
 }
@@ -207,5 +259,6 @@ void arm_harness_look_done(struct arm_harness_look *look)
 	free(look->endpoint);
 	free(look->missing);
 	free(look->signed_out);
+	free(look->warning);
 	*look = ARM_HARNESS_LOOK_INIT;
 }

@@ -19,6 +19,7 @@ struct arm_harness_look {
 	struct text_list hosts;
 	char *missing;	  /* why it is absent, or NULL */
 	char *signed_out; /* why it has no login, or NULL */
+	char *warning;	  /* or NULL */
 };
 
 #define ARM_HARNESS_LOOK_INIT                                                                      \

@@ -127,6 +127,7 @@ struct control_launch {
 #define CONTROL_PROXY_PORT 3128
 #define CONTROL_PROXY_ARGUMENT "proxy" /* trials-init's third: make it */
 #define CONTROL_PROXY_BACKLOG 512
+#define CONTROL_BARE_ARGUMENT "bare" /* or so: there is no sandbox around it */
 
 /* ask.h: its first argument then, in place of a number. */
 #define CONTROL_ASK_ARGUMENT "ask"

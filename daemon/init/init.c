@@ -18,6 +18,10 @@
  *   pid 1 and after GO, which the keeper sends only when HELLO proves the namespaces.
  * - A socket belongs to the network namespace that it was made in, whoever holds it. So the listener
  *   of the keeper's proxy is made here, handed out with HELLO, and closed: inside, nobody has it.
+ * - Where trialsd was told to do without a sandbox ("bare") it is no pid 1: it is the subreaper of all
+ *   that descends from the main process, never uses kill(-1), and ends its own children until there
+ *   are none: those of a child that was killed become its own. A child that it has not reaped is
+ *   surely the one of its number.
  * - One thread, no allocation, libc only.
  */
 
@@ -58,6 +62,7 @@ struct init {
 	int start; /* read end of the start pipe, until the main process is executed */
 	pid_t main;
 	bool main_exited;
+	bool bare; /* not pid 1 of a namespace */
 };
 
 static int init_send(struct init *init, struct control_packet *packet)
@@ -155,6 +160,27 @@ static void init_take_signals(struct init *init)
 		;
 }
 
+static void kill_children(void)
+{
+	char path[64], text[4096], *at, *end;
+	ssize_t n;
+	long pid;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	/* A number that was cut is followed by no blank. */
+	for (at = text; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end)
+		kill((pid_t)pid, SIGKILL);
+}
+
 /* Ends the namespace; see the head of this file for why exiting alone would not do. */
 static _Noreturn void init_end(struct init *init)
 {
@@ -164,7 +190,10 @@ static _Noreturn void init_end(struct init *init)
 	int r;
 
 	for (;;) {
-		kill(-1, SIGKILL);
+		if (init->bare)
+			kill_children();
+		else
+			kill(-1, SIGKILL);
 		do
 			r = init_reap(init, REAP_BATCH);
 		while (r > 0);
@@ -247,6 +276,9 @@ static void init_count(struct init *init)
 {
 	struct control_packet packet = {.type = CONTROL_COUNTED};
 
+	/* All processes of the machine are to be seen, and not those of the Trial alone. */
+	if (init->bare)
+		return;
 	if (count_processor_time(&packet.counted.usage) == 0)
 		init_send(init, &packet);
 }
@@ -483,14 +515,17 @@ static int introduce(struct init *init, bool proxy)
 
 int main(int argc, char **argv)
 {
-	struct init init = {.start = -1};
+	struct init init = {
+		.start = -1,
+		.bare = argc == 4 && strcmp(argv[3], CONTROL_BARE_ARGUMENT) == 0,
+	};
 	bool proxy = argc == 4 && strcmp(argv[3], CONTROL_PROXY_ARGUMENT) == 0;
 	int leases = 0;
 	sigset_t all;
 
 	if (argc == 5 && strcmp(argv[1], CONTROL_ASK_ARGUMENT) == 0)
 		return ask(argv + 2);
-	if ((argc != 3 && !proxy) ||
+	if ((argc != 3 && !proxy && !init.bare) ||
 	    (init.control = parse_number(argv[1], 3, CONTROL_FD_LEASES - 1)) < 0 ||
 	    (leases = parse_number(argv[2], 0, CONTROL_LEASES_MAX)) < 0) {
 		fputs("trials-init: started by trial-keeper only\n", stderr);
@@ -499,6 +534,10 @@ int main(int argc, char **argv)
 	prctl(PR_SET_NAME, "trials-init", 0L, 0L, 0L);
 	raise_oom_score();
 	if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) < 0 || keep_only(init.control, leases) < 0)
+		return EXIT_FAILURE;
+	/* bwrap would have seen to the second. */
+	if (init.bare && (prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) < 0 ||
+			  prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) < 0 || setsid() < 0))
 		return EXIT_FAILURE;
 	sigfillset(&all);
 	if (sigprocmask(SIG_SETMASK, &all, NULL) < 0 || signal(SIGCHLD, SIG_DFL) == SIG_ERR)
@@ -509,7 +548,7 @@ int main(int argc, char **argv)
 	if (init.signals < 0 || introduce(&init, proxy) < 0)
 		return EXIT_FAILURE;
 	/* The keeper will refuse it too; but nothing here may depend on that. */
-	if (getpid() != 1)
+	if (!init.bare && getpid() != 1)
 		return EXIT_FAILURE;
 	init_run(&init);
 }

@@ -195,6 +195,7 @@ static int spawn(struct keeper *keeper)
 		.cgroup = keeper->payload.fd,
 		.descriptors = &descriptors,
 		.proxy = has_proxy(keeper),
+		.bare = keeper->plan.no_sandbox,
 	};
 	int r;
 

@@ -96,3 +96,21 @@ int boundary_check(const struct control_packet *hello, const uint64_t own[CONTRO
 		return refuse(ret_fault, "capabilities are left");
 	return 0;
 }
+
+int boundary_check_bare(const struct control_packet *hello, const uint64_t own[CONTROL_NS_COUNT],
+			uid_t uid, struct boundary *ret_boundary, struct fault *ret_fault)
+{
+	bool differs[CONTROL_NS_COUNT];
+
+	for (size_t i = 0; i < CONTROL_NS_COUNT; i++)
+		differs[i] = hello->hello.namespaces[i] != own[i];
+	fill(hello, differs, ret_boundary);
+	for (size_t i = 0; i < CONTROL_NS_COUNT; i++)
+		if (differs[i])
+			return fault_void(ret_fault, CAUSE_sandbox_unavailable,
+					  "the first process is not where it was started");
+	if (hello->hello.uid != uid || hello->hello.no_new_privileges != 1)
+		return fault_void(ret_fault, CAUSE_sandbox_unavailable,
+				  "the first process could not rule out new privileges");
+	return 0;
+}

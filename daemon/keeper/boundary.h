@@ -21,3 +21,6 @@ int boundary_own_namespaces(uint64_t ret_namespaces[CONTROL_NS_COUNT]);
 int boundary_check(const struct control_packet *hello, const uint64_t own[CONTROL_NS_COUNT],
 		   uid_t uid, enum network network, struct boundary *ret_boundary,
 		   struct fault *ret_fault);
+/* Where there is to be no sandbox: the same namespaces, and no new privileges. Pure. */
+int boundary_check_bare(const struct control_packet *hello, const uint64_t own[CONTROL_NS_COUNT],
+			uid_t uid, struct boundary *ret_boundary, struct fault *ret_fault);

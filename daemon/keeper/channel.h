@@ -118,7 +118,9 @@ enum channel_descriptor {
 	  "what a refused connection is told, instead of the usual")                               \
 	X(idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX,                                            \
 	  "of network allowlist: most silence of a tunnel")                                        \
-	X(expects_network, BOOL, OPTIONAL, 0, "its Harness needs hosts: none asked for is told")
+	X(expects_network, BOOL, OPTIONAL, 0, "its Harness needs hosts: none asked for is told")   \
+	X(no_sandbox, BOOL, OPTIONAL, 0,                                                           \
+	  "trials-init is started without bwrap; HOME is a folder in the Trial's own")
 
 #define KEEPER_HELLO_FIELDS(X)                                                                     \
 	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \

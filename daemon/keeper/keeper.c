@@ -130,8 +130,11 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 	keeper->has_boundary = true;
 	r = loop_add(&keeper->loop, &keeper->init_source, keeper->sandbox.init_fd, EPOLLIN);
 	if (r == 0)
-		r = boundary_check(packet, keeper->namespaces, getuid(), keeper->plan.network,
-				   &keeper->boundary, &keeper->fault);
+		r = keeper->plan.no_sandbox
+			    ? boundary_check_bare(packet, keeper->namespaces, getuid(),
+						  &keeper->boundary, &keeper->fault)
+			    : boundary_check(packet, keeper->namespaces, getuid(),
+					     keeper->plan.network, &keeper->boundary, &keeper->fault);
 	if (r == 0)
 		r = pinned_check(keeper->sandbox.init_pid, &keeper->plan.pinned, &keeper->fault);
 	if (r == 0)

@@ -131,6 +131,8 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 	char *const argv[] = {program, option,	arguments, separator,
 			      init,    control, leases,	   order->proxy ? proxy : NULL,
 			      NULL};
+	char name[] = "trials-init", bare[] = CONTROL_BARE_ARGUMENT;
+	char *const bare_argv[] = {name, control, leases, bare, NULL};
 	char *const environment[] = {NULL};
 	int bwrap;
 	size_t i;
@@ -140,7 +142,7 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 	snprintf(control, sizeof(control), "%d", SANDBOX_FD_CONTROL);
 	snprintf(leases, sizeof(leases), "%zu", order->lease_count);
 	report = stage(report);
-	bwrap = stage(order->bwrap);
+	bwrap = stage(order->bare ? order->init : order->bwrap);
 	if (report < 0 || bwrap < 0)
 		_exit(EXIT_FAILURE);
 	for (i = 0; i < count; i++) {
@@ -154,7 +156,7 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 	child_signals();
 	if (order->descriptors && setrlimit(RLIMIT_NOFILE, order->descriptors) < 0)
 		child_fail(report, errno);
-	syscall(SYS_execveat, bwrap, "", argv, environment, AT_EMPTY_PATH);
+	syscall(SYS_execveat, bwrap, "", order->bare ? bare_argv : argv, environment, AT_EMPTY_PATH);
 	child_fail(report, errno);
 }
 

@@ -43,6 +43,7 @@ struct sandbox_order {
 	int cgroup;			   /* where it starts, or -1 */
 	const struct rlimit *descriptors;  /* RLIMIT_NOFILE for it; NULL: as ours */
 	bool proxy;			   /* trials-init is to make a listener */
+	bool bare;			   /* without bwrap: trials-init itself */
 };
 
 void sandbox_init(struct sandbox *sandbox);

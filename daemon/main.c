@@ -28,11 +28,13 @@
 #include "doctor/guard.h"
 #include "doctor/doctor.h"
 #include "doctor/harness_file.h"
+#include "base/no_sandbox.h"
 #include "plan/plan.h"
 #include "queue/witness.h"
 #include "serve/harness_folders.h"
 #include "serve/listen.h"
 #include "serve/server.h"
+#include "serve/start_notes.h"
 
 #ifndef TRIALSD_VERSION
 #define TRIALSD_VERSION "0"
@@ -199,7 +201,7 @@ static void on_watchdog(uv_timer_t *timer)
 
 static const char usage[] =
 	"usage: trialsd [--config FILE] [--state DIR] [--runtime DIR]\n"
-	"               [--backend auto|systemd|none] [--debug]\n"
+	"               [--backend auto|systemd|none] [--no-sandbox] [--debug]\n"
 	"               [--doctor [--json | --msgpack] [--in-force FILE]]\n"
 	"               [--check-harness FILE [--json]]\n"
 	"\n"
@@ -218,6 +220,7 @@ static const struct option long_options[] = {
 	{"state", required_argument, NULL, 's'},
 	{"runtime", required_argument, NULL, 'r'},
 	{"backend", required_argument, NULL, 'b'},
+	{"no-sandbox", no_argument, NULL, 'S'},
 	{"debug", no_argument, NULL, 'd'},
 	{"doctor", no_argument, NULL, 'D'},
 	{"in-force", required_argument, NULL, 'f'},
@@ -252,6 +255,9 @@ static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_e
 				log_error("--backend: auto, systemd or none, not \"%s\"", optarg);
 				return 1;
 			}
+			break;
+		case 'S':
+			r = setenv(NO_SANDBOX_VARIABLE, "1", true);
 			break;
 		case 'd':
 			log_open("trialsd", LOG_LEVEL_DEBUG);
@@ -377,7 +383,9 @@ static struct launcher_options launcher_offer(struct daemon *daemon, struct faul
 		.unavailable = unavailable,
 		.unproved = true,
 	};
-	int r = plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, unavailable);
+	int r = no_sandbox_wanted()
+			? 0
+			: plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, unavailable);
 
 	if (r == 0)
 		r = plan_seccomp(&daemon->seccomp_fd, unavailable);
@@ -544,18 +552,6 @@ static void signals_watch(struct daemon *daemon)
 	uv_signal_start(&daemon->hangup, on_hangup, SIGHUP);
 }
 
-static void limits_tell(const struct daemon *daemon)
-{
-	unsigned int limit = descriptor_limit(), most = daemon->config.max_running;
-
-	if (limit < descriptor_limit_wanted(most))
-		log_warning("at most %u files can be open (hard limit, RLIMIT_NOFILE), and "
-			    "MaxRunning=%u wants %u: at most %u Trials run at once; to mend it: "
-			    "LimitNOFILE= in trialsd.service, see trialctl doctor",
-			    limit, most, descriptor_limit_wanted(most),
-			    descriptor_limit_running(limit, most));
-}
-
 static void ready(struct daemon *daemon)
 {
 	const char *reason = launcher_backend_reason(daemon->launcher);
@@ -566,7 +562,7 @@ static void ready(struct daemon *daemon)
 	if (reason)
 		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
 			  "no scopes and no limits (%s): backend none is used", reason);
-	limits_tell(daemon);
+	start_notes_tell(&daemon->config);
 	log_info("serving %s", daemon->socket.path);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket.path);
 }

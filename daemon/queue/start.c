@@ -6,6 +6,8 @@
  */
 #include "queue/start.h"
 
+#include "base/log.h"
+#include "plan/no_sandbox.h"
 #include "plan/sandbox_facts.h"
 #include "queue/frozen.h"
 #include "queue/kept_session.h"
@@ -89,6 +91,7 @@ static struct trial_facts facts_of(const struct plan *plan, const struct text_li
 			.harness = harness->name != NULL,
 			.toolchains = plan->toolchain_count > 0,
 			.hosts = plan->network == NETWORK_allowlist,
+			.no_sandbox = plan->no_sandbox,
 			.sandbox = true},
 		.hosts = sandbox->hosts,
 		.toolchains = sandbox->toolchains,
@@ -99,6 +102,7 @@ static struct trial_facts facts_of(const struct plan *plan, const struct text_li
 		.plan = *arguments,
 		.wall_seconds = plan->limits.wall_seconds,
 		.sandbox = sandbox->view,
+		.no_sandbox = plan->no_sandbox,
 	};
 
 	frozen_copy(&facts, accepted);
@@ -201,6 +205,7 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 			.keep_home = plan->keep_home,
 			.idle_seconds = plan->network == NETWORK_allowlist,
 			.expects_network = plan->expects_network,
+			.no_sandbox = plan->no_sandbox,
 			.session = plan->session_folder > 0,
 			.repository = plan->repository_folder > 0,
 			.git_folder = plan->git_folder > 0},
@@ -232,6 +237,7 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 		.refusal = plan->refusal,
 		.idle_seconds = plan->idle_seconds,
 		.expects_network = plan->expects_network,
+		.no_sandbox = plan->no_sandbox,
 	};
 }
 
@@ -265,6 +271,23 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;
 }
 
+/* Loud: one line in the journal for each. */
+static int go_without(struct trial *trial, const struct plan_host *host)
+{
+	struct trial_work *work = trial->work;
+	_cleanup_free_ char *folder = NULL;
+
+	if (asprintf(&folder, "%s/%llu", trial->queue->trials_folder,
+		     (unsigned long long)trial->id) < 0) {
+		folder = NULL;
+		return -ENOMEM;
+	}
+	log_write(LOG_LEVEL_WARNING, LOG_ID_NO_SANDBOX, trial->id,
+		  "started without a sandbox (TRIALS_NO_SANDBOX)");
+	text_list_done(&work->arguments);
+	return no_sandbox_apply(work->plan, host, folder);
+}
+
 static int start_request(struct trial *trial, const struct launch_request *launch,
 			 const struct trial_facts *accepted, struct fault *ret_fault)
 {
@@ -285,6 +308,8 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 		r = plan_digest(work->plan, &work->arguments, work->plan_digest);
 	if (r == 0)
 		r = writable_keep(work);
+	if (r == 0 && host->no_sandbox)
+		r = go_without(trial, host);
 	return r ? r : facts_keep(work, &harness, accepted, ret_fault);
 }
 

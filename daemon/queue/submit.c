@@ -552,7 +552,8 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	/* What it is accepted with is what it will have, whatever is configured by then. */
 	if (!request->has.network) {
 		request->has.network = true;
-		request->network = queue->host->config->network;
+		request->network = queue->host->no_sandbox ? NETWORK_host
+							   : queue->host->config->network;
 	}
 	r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)

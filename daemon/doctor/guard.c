@@ -52,11 +52,21 @@ static void guard_open(Guard *guard)
 static bool is_of_sandbox(const char *name)
 {
 	static const char *const names[] = {
-		"bwrap",	     "container",	"max_user_namespaces",
-		"apparmor",	     "user_namespace",	"unprivileged_userns_clone",
-		"mount_namespace",   "pid_namespace",	"proc",
-		"network_namespace", "ipc_namespace",	"uts_namespace",
-		"cgroup_namespace",  "sandbox",		"proxy",
+		"bwrap",
+		"container",
+		"max_user_namespaces",
+		"apparmor",
+		"user_namespace",
+		"unprivileged_userns_clone",
+		"mount_namespace",
+		"pid_namespace",
+		"proc",
+		"network_namespace",
+		"ipc_namespace",
+		"uts_namespace",
+		"cgroup_namespace",
+		"sandbox",
+		"proxy",
 		"limits",
 	};
 

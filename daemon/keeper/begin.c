@@ -269,7 +269,8 @@ static int make_bare_home(struct keeper *keeper)
 				  "the plan asks for what only a sandbox can give");
 	if (mkdirat(keeper->folder, NO_SANDBOX_HOME, 0700) < 0 ||
 	    mkdirat(keeper->folder, NO_SANDBOX_TMP, 0700) < 0)
-		return refuse(keeper, "the home of a Trial without a sandbox cannot be made", errno);
+		return refuse(keeper, "the home of a Trial without a sandbox cannot be made",
+			      errno);
 	return 0;
 }
 

@@ -14,7 +14,8 @@ static int refuse(struct fault *fault, const char *field, const char *why)
 			  "%s: %s, and this trialsd runs Trials without one (TRIALS_NO_SANDBOX)",
 			  field, why);
 
-	return r != FAULT ? r : fault_hint(fault, "start trialsd as usual, or launch it without that");
+	return r != FAULT ? r
+			  : fault_hint(fault, "start trialsd as usual, or launch it without that");
 }
 
 static int check_binds(const struct launch_request *launch, struct fault *fault)

@@ -20,9 +20,10 @@ static void tell_descriptors(const struct config *config)
 void start_notes_tell(const struct config *config)
 {
 	if (no_sandbox_wanted())
-		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_SANDBOX, 0,
-			  "TRIALS RUN WITHOUT A SANDBOX: trialsd was told so (" NO_SANDBOX_VARIABLE
-			  "=1 or --no-sandbox); they see and change all that you can, and reach the "
-			  "whole network");
+		log_write(
+			LOG_LEVEL_WARNING, LOG_ID_NO_SANDBOX, 0,
+			"TRIALS RUN WITHOUT A SANDBOX: trialsd was told so (" NO_SANDBOX_VARIABLE
+			"=1 or --no-sandbox); they see and change all that you can, and reach the "
+			"whole network");
 	tell_descriptors(config);
 }

@@ -38,6 +38,15 @@ static void print_trials(const struct context *context, const json_t *trials)
 	table_free(table);
 }
 
+/* Nobody is to overlook it. */
+static void print_no_sandbox(const struct context *context)
+{
+	printf("%-18s", "sandbox:");
+	print_toned(stdout, context->colours, TONE_BAD,
+		    "NONE: trialsd was told to run Trials without a sandbox");
+	putchar('\n');
+}
+
 static void print_status(const struct context *context, const json_t *status)
 {
 	char *hold = hold_text(status);
@@ -50,6 +59,8 @@ static void print_status(const struct context *context, const json_t *status)
 			    format_time(json_whole(status, "started_at", 0), buffer,
 					sizeof(buffer)));
 	json_print_field(status, "unavailable", "unavailable");
+	if (json_flag(status, "no_sandbox"))
+		print_no_sandbox(context);
 	json_print_field(status, "backend", "backend");
 	json_print_field(status, "backend_reason", "because");
 	json_print_field(status, "socket", "socket");

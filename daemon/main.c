@@ -28,12 +28,14 @@
 #include "doctor/guard.h"
 #include "doctor/doctor.h"
 #include "doctor/harness_file.h"
+#include "base/no_sandbox.h"
 #include "plan/arm_store.h"
 #include "plan/plan.h"
 #include "queue/witness.h"
 #include "serve/harness_folders.h"
 #include "serve/listen.h"
 #include "serve/server.h"
+#include "serve/start_notes.h"
 
 #ifndef TRIALSD_VERSION
 #define TRIALSD_VERSION "0"
@@ -201,7 +203,7 @@ static void on_watchdog(uv_timer_t *timer)
 
 static const char usage[] =
 	"usage: trialsd [--config FILE] [--state DIR] [--runtime DIR]\n"
-	"               [--backend auto|systemd|none] [--debug]\n"
+	"               [--backend auto|systemd|none] [--no-sandbox] [--debug]\n"
 	"               [--doctor [--json | --msgpack] [--in-force FILE]]\n"
 	"               [--check-harness FILE [--json]]\n"
 	"\n"
@@ -220,6 +222,7 @@ static const struct option long_options[] = {
 	{"state", required_argument, NULL, 's'},
 	{"runtime", required_argument, NULL, 'r'},
 	{"backend", required_argument, NULL, 'b'},
+	{"no-sandbox", no_argument, NULL, 'S'},
 	{"debug", no_argument, NULL, 'd'},
 	{"doctor", no_argument, NULL, 'D'},
 	{"in-force", required_argument, NULL, 'f'},
@@ -254,6 +257,9 @@ static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_e
 				log_error("--backend: auto, systemd or none, not \"%s\"", optarg);
 				return 1;
 			}
+			break;
+		case 'S':
+			r = setenv(NO_SANDBOX_VARIABLE, "1", true);
 			break;
 		case 'd':
 			log_open("trialsd", LOG_LEVEL_DEBUG);
@@ -382,7 +388,9 @@ static struct launcher_options launcher_offer(struct daemon *daemon, struct faul
 		.unavailable = unavailable,
 		.unproved = true,
 	};
-	int r = plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, unavailable);
+	int r = no_sandbox_wanted()
+			? 0
+			: plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, unavailable);
 
 	if (r == 0)
 		r = plan_seccomp(&daemon->seccomp_fd, unavailable);
@@ -481,10 +489,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 				   daemon->runtime_folder, daemon->config_folder, &daemon->config,
 				   ret_fault);
 	if (r == 0)
-		r = harness_folders_name(&daemon->harness_folders, daemon->keeper,
-					 daemon->config_folder);
-	if (r == 0)
-		harness_folders_read(&daemon->harness_folders, &daemon->host);
+		r = harness_folders_open(&daemon->harness_folders, daemon->keeper, &daemon->host);
 	ledger = (struct ledger_options){
 		.loop = &daemon->loop,
 		.state_folder = daemon->state_folder,
@@ -553,15 +558,11 @@ static void signals_watch(struct daemon *daemon)
 
 static void ready(struct daemon *daemon)
 {
-	const char *reason = launcher_backend_reason(daemon->launcher);
 	uint64_t period;
 
 	if (sd_watchdog_enabled(0, &period) > 0)
 		uv_timer_start(&daemon->watchdog, on_watchdog, 0, period / 2000);
-	if (reason)
-		log_write(LOG_LEVEL_WARNING, LOG_ID_NO_BACKEND, 0,
-			  "no scopes and no limits (%s): backend none is used", reason);
-	descriptor_limit_tell(daemon->config.max_running);
+	start_notes_tell(&daemon->config, launcher_backend_reason(daemon->launcher));
 	log_info("serving %s", daemon->socket.path);
 	sd_notifyf(0, "READY=1\nSTATUS=Serving %s", daemon->socket.path);
 }

@@ -41,3 +41,4 @@ void log_write(enum log_level level, const char *message_id, unsigned long long 
 #define LOG_ID_LEDGER_REBUILT "3f1d0c5e4b7a4e0f9d4a6f1c2b8e7a07"
 #define LOG_ID_LEDGER_DAMAGED "3f1d0c5e4b7a4e0f9d4a6f1c2b8e7a08"
 #define LOG_ID_HARNESS_REFUSED "3f1d0c5e4b7a4e0f9d4a6f1c2b8e7a09"
+#define LOG_ID_NO_SANDBOX "3f1d0c5e4b7a4e0f9d4a6f1c2b8e7a0a"

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/config_text.h"
+#include "base/no_sandbox.h"
 
 #define AGAIN_MILLISECONDS 30000
 
@@ -47,6 +48,34 @@ static void guard_open(Guard *guard)
 	queue_kick(guard->options.queue);
 }
 
+/* What only a sandbox needs, for a daemon that was told to do without. */
+static bool is_of_sandbox(const char *name)
+{
+	static const char *const names[] = {
+		"bwrap",
+		"container",
+		"max_user_namespaces",
+		"apparmor",
+		"user_namespace",
+		"unprivileged_userns_clone",
+		"mount_namespace",
+		"pid_namespace",
+		"proc",
+		"network_namespace",
+		"ipc_namespace",
+		"uts_namespace",
+		"cgroup_namespace",
+		"sandbox",
+		"proxy",
+		"limits",
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		if (strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
 /*
  * What stands in the way of a launch, or NULL. Room is the queue's to judge, with each launch and
  * by the same words: it comes and goes, and must not wait until the doctor looks again.
@@ -56,7 +85,8 @@ static const struct doctor_check *find_failed(const struct doctor_reply *reply)
 	for (size_t i = 0; i < reply->checks.count; i++) {
 		const struct doctor_check *check = &reply->checks.items[i];
 
-		if (check->state == CHECK_failed && strcmp(check->name, "disk") != 0)
+		if (check->state == CHECK_failed && strcmp(check->name, "disk") != 0 &&
+		    !(no_sandbox_wanted() && is_of_sandbox(check->name)))
 			return check;
 	}
 	return NULL;

@@ -45,7 +45,7 @@ int harness_file_check(const char *path, bool json)
 	return r < 0 ? EX_OSERR : fflush(stdout) == 0 ? status : EX_IOERR;
 }
 
-/* The folders as harness_folders_name() makes them: what is shipped lies beside the helpers. */
+/* The folders as harness_folders_open() names them: what is shipped lies beside the helpers. */
 void check_harnesses(struct doctor *doctor)
 {
 	const struct doctor_options *options = doctor->options;

@@ -6,6 +6,8 @@
  */
 #include "doctor/check.h"
 
+#include "base/no_sandbox.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -171,7 +173,12 @@ void check_sandbox(struct doctor *doctor)
 {
 	const struct trial *trial = doctor_trial(doctor);
 
-	if (!trial->tried)
+	if (no_sandbox_wanted()) {
+		found(doctor, CHECK_warning,
+		      "Trials run without one: trialsd was told so (" NO_SANDBOX_VARIABLE
+		      "=1 or --no-sandbox)");
+		mend(doctor, "start trialsd as usual");
+	} else if (!trial->tried)
 		found(doctor, CHECK_not_applicable, "not tried: see what failed before");
 	else if (trial->unscoped)
 		found(doctor, CHECK_not_applicable, "not tried: it takes the user manager");

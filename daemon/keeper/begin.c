@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/no_sandbox.h"
 #include "harden.h"
 #include "listener.h"
 #include "state.h"
@@ -255,6 +257,23 @@ static int watch_repository(struct keeper *keeper)
 	return r < 0 ? refuse(keeper, "the repository cannot be looked at", r) : 0;
 }
 
+/* Where there is no sandbox: the home that its environment names. */
+static int make_bare_home(struct keeper *keeper)
+{
+	const struct keeper_plan *plan = &keeper->plan;
+
+	if (!plan->no_sandbox)
+		return 0;
+	if (plan->network != NETWORK_host || plan->sandbox.count > 0 || plan->has.session)
+		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
+				  "the plan asks for what only a sandbox can give");
+	if (mkdirat(keeper->folder, NO_SANDBOX_HOME, 0700) < 0 ||
+	    mkdirat(keeper->folder, NO_SANDBOX_TMP, 0700) < 0)
+		return refuse(keeper, "the home of a Trial without a sandbox cannot be made",
+			      errno);
+	return 0;
+}
+
 int keeper_begin(struct keeper *keeper)
 {
 	int r;
@@ -272,6 +291,9 @@ int keeper_begin(struct keeper *keeper)
 		r = make_stdio(keeper);
 	if (r == 0)
 		r = make_network(keeper);
+	if (r != 0)
+		return r;
+	r = make_bare_home(keeper);
 	if (r != 0)
 		return r;
 	r = boundary_own_namespaces(keeper->namespaces);

@@ -134,7 +134,8 @@ static void take_hello(struct keeper *keeper, const struct control_packet *packe
 			    ? boundary_check_bare(packet, keeper->namespaces, getuid(),
 						  &keeper->boundary, &keeper->fault)
 			    : boundary_check(packet, keeper->namespaces, getuid(),
-					     keeper->plan.network, &keeper->boundary, &keeper->fault);
+					     keeper->plan.network, &keeper->boundary,
+					     &keeper->fault);
 	if (r == 0)
 		r = pinned_check(keeper->sandbox.init_pid, &keeper->plan.pinned, &keeper->fault);
 	if (r == 0)

@@ -142,9 +142,9 @@ int limits_apply(const struct payload *payload, const struct keeper_plan *plan,
 	if (limits->has.cpu)
 		apply_knob(&applying, &cpu_knob, limits->cpu);
 	if (limits->has.tmp)
-		add_state(&applying, "tmp", (double)limits->tmp);
+		add_state(&applying, "tmp", (double)limits->tmp)->enforced = !plan->no_sandbox;
 	if (limits->has.home)
-		add_state(&applying, "home", (double)limits->home);
+		add_state(&applying, "home", (double)limits->home)->enforced = !plan->no_sandbox;
 	if (limits->has.output)
 		add_state(&applying, "output", (double)limits->output);
 	*ret_count = applying.count;

@@ -156,7 +156,8 @@ static _Noreturn void child_main(const struct sandbox_order *order, struct place
 	child_signals();
 	if (order->descriptors && setrlimit(RLIMIT_NOFILE, order->descriptors) < 0)
 		child_fail(report, errno);
-	syscall(SYS_execveat, bwrap, "", order->bare ? bare_argv : argv, environment, AT_EMPTY_PATH);
+	syscall(SYS_execveat, bwrap, "", order->bare ? bare_argv : argv, environment,
+		AT_EMPTY_PATH);
 	child_fail(report, errno);
 }
 

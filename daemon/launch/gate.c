@@ -90,7 +90,8 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 		return r;
 	descriptors[count++] = plan_fd;
 	descriptors[count++] = launch->folder_fd;
-	descriptors[count++] = launcher->bwrap_fd;
+	/* Without a sandbox none is needed, nor maybe there. */
+	descriptors[count++] = launcher->bwrap_fd >= 0 ? launcher->bwrap_fd : launcher->null_fd;
 	descriptors[count++] = launcher->init_fd;
 	descriptors[count++] = seccomp_fd;
 	descriptors[count++] = launch->stdin_fd >= 0 ? launch->stdin_fd : launcher->null_fd;

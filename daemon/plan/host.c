@@ -2,6 +2,7 @@
 #include "build.h"
 
 #include "launch/launch.h"
+#include "base/no_sandbox.h"
 #include "provider.h"
 
 #include <pwd.h>
@@ -105,7 +106,10 @@ int plan_host_init(struct plan_host *host, const char *home, const char *state_f
 {
 	int r;
 
-	*host = (struct plan_host){.uid = getuid(), .gid = getgid(), .config = config};
+	*host = (struct plan_host){.uid = getuid(),
+				   .gid = getgid(),
+				   .config = config,
+				   .no_sandbox = no_sandbox_wanted()};
 	r = plan_cache_new(&host->cache);
 	if (r == 0)
 		r = host_user(host);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "plan/no_sandbox.h"
 #include "build.h"
 #include "repository_git.h"
 #include "runner_plan.h"
@@ -198,7 +199,9 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 {
 	int r;
 
-	r = harness_check_keys(launch, fault);
+	r = no_sandbox_check(host, launch, fault);
+	if (r == 0)
+		r = harness_check_keys(launch, fault);
 	if (r == 0)
 		r = network_settle(plan, host, launch, fault);
 	if (r == 0)

@@ -41,6 +41,7 @@ struct plan_host {
 	struct plan_cache *cache;
 	struct harness_set *harnesses;	  /* borrowed; NULL: none could be read */
 	struct toolchain_list toolchains; /* those that came with trialsd; owned */
+	bool no_sandbox;		  /* base/no_sandbox.h */
 	struct provider_set *providers;	  /* owned; NULL: none could be read */
 };
 
@@ -114,6 +115,7 @@ struct plan {
 	char *refusal;		   /* or NULL */
 	double idle_seconds;
 	bool expects_network;	   /* its Harness needs hosts */
+	bool no_sandbox;	   /* plan/no_sandbox.h: nothing is mounted */
 	bool own_no_proxy;	   /* the launch says itself what the proxy is not asked for */
 	struct limits_spec limits; /* effective: the launch's, else the configuration's */
 	struct text_list asked;	   /* names in limits that the launch itself asked for */

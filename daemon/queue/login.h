@@ -54,8 +54,8 @@ int login_wanted(const struct launch_request *request, const struct trial_facts 
  * it does not say.
  */
 struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request,
-			      const struct trial_facts *facts, int *ret_error);
+			      const struct launch_request *request, const struct trial_facts *facts,
+			      int *ret_error);
 /* Drops them; whatever it holds is let go. NULL is fine, as below. */
 void login_put(struct trial_login *login);
 /* They are this Trial's from now on. */

@@ -26,8 +26,8 @@ static struct trial_login *get_one(Queue *queue, const char *harness, double wal
 }
 
 struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request,
-			      const struct trial_facts *facts, int *ret_error)
+			      const struct launch_request *request, const struct trial_facts *facts,
+			      int *ret_error)
 {
 	double wall_seconds = request->limits.has.wall_seconds	? request->limits.wall_seconds
 			      : config->limits.has.wall_seconds ? config->limits.wall_seconds

@@ -6,6 +6,8 @@
  */
 #include "queue/start.h"
 
+#include "base/log.h"
+#include "plan/no_sandbox.h"
 #include "plan/sandbox_facts.h"
 #include "queue/arm_look.h"
 #include "queue/frozen.h"
@@ -93,6 +95,7 @@ static struct trial_facts facts_of(const struct plan *plan, const struct text_li
 			.providers = harnesses->provider_count > 0,
 			.toolchains = plan->toolchain_count > 0,
 			.hosts = plan->network == NETWORK_allowlist,
+			.no_sandbox = plan->no_sandbox,
 			.sandbox = true},
 		.hosts = sandbox->hosts,
 		.toolchains = sandbox->toolchains,
@@ -105,6 +108,7 @@ static struct trial_facts facts_of(const struct plan *plan, const struct text_li
 		.plan = *arguments,
 		.wall_seconds = plan->limits.wall_seconds,
 		.sandbox = sandbox->view,
+		.no_sandbox = plan->no_sandbox,
 	};
 
 	frozen_copy(&facts, accepted);
@@ -150,8 +154,8 @@ static int facts_keep(struct trial_work *work, struct start_harnesses *harnesses
 	int r = sandbox_facts_make(&sandbox, work->plan);
 
 	if (r == 0)
-		r = facts_make(work->trial->queue, work->plan, &work->arguments, &sandbox, harnesses,
-			       accepted, work->plan_digest, &facts, ret_fault);
+		r = facts_make(work->trial->queue, work->plan, &work->arguments, &sandbox,
+			       harnesses, accepted, work->plan_digest, &facts, ret_fault);
 	if (r != 0)
 		return r;
 	facts.writable = work->writable;
@@ -207,6 +211,7 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 			.keep_home = plan->keep_home,
 			.idle_seconds = plan->network == NETWORK_allowlist,
 			.expects_network = plan->expects_network,
+			.no_sandbox = plan->no_sandbox,
 			.session = plan->session_folder > 0,
 			.repository = plan->repository_folder > 0,
 			.git_folder = plan->git_folder > 0},
@@ -238,6 +243,7 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 		.refusal = plan->refusal,
 		.idle_seconds = plan->idle_seconds,
 		.expects_network = plan->expects_network,
+		.no_sandbox = plan->no_sandbox,
 	};
 }
 
@@ -275,6 +281,23 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;
 }
 
+/* Loud: one line in the journal for each. */
+static int go_without(struct trial *trial, const struct plan_host *host)
+{
+	struct trial_work *work = trial->work;
+	_cleanup_free_ char *folder = NULL;
+
+	if (asprintf(&folder, "%s/%llu", trial->queue->trials_folder,
+		     (unsigned long long)trial->id) < 0) {
+		folder = NULL;
+		return -ENOMEM;
+	}
+	log_write(LOG_LEVEL_WARNING, LOG_ID_NO_SANDBOX, trial->id,
+		  "started without a sandbox (TRIALS_NO_SANDBOX)");
+	text_list_done(&work->arguments);
+	return no_sandbox_apply(work->plan, host, folder);
+}
+
 static int start_request(struct trial *trial, const struct launch_request *launch,
 			 const struct trial_facts *accepted, struct fault *ret_fault)
 {
@@ -306,6 +329,8 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 		r = plan_digest(work->plan, &work->arguments, work->plan_digest);
 	if (r == 0)
 		r = writable_keep(work);
+	if (r == 0 && host->no_sandbox)
+		r = go_without(trial, host);
 	return r ? r : facts_keep(work, &harnesses, accepted, ret_fault);
 }
 

@@ -60,8 +60,7 @@ static int bind_logins(struct trial *trial, struct runner_plan *runner, struct f
 			continue;
 		r = login_bind(trial, session->harness->name, &session->found, &session->login_fd,
 			       &one);
-		if (r == 0 && session->login_fd < 0 &&
-		    session->login->kind != HARNESS_LOGIN_env &&
+		if (r == 0 && session->login_fd < 0 && session->login->kind != HARNESS_LOGIN_env &&
 		    session->login->kind != HARNESS_LOGIN_none)
 			r = -EAGAIN;
 		if (r == FAULT)

@@ -551,12 +551,17 @@ static int submit_settle(struct submit *submit, struct launch_request *request,
 			return r;
 		*request = accepted->applied.launch;
 		*facts = &accepted->facts;
+		/* What of an Arm's network there is without a sandbox. */
+		if (submit->queue->host->no_sandbox && request->network == NETWORK_allowlist)
+			request->network = NETWORK_host;
 		submit->asked = accepted->asked;
 		msgpack_sbuffer_init(&accepted->asked);
 	}
 	if (!request->has.network) {
 		request->has.network = true;
-		request->network = submit->queue->host->config->network;
+		request->network = submit->queue->host->no_sandbox
+					   ? NETWORK_host
+					   : submit->queue->host->config->network;
 	}
 	return 0;
 }

@@ -239,6 +239,8 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		trial->has.arm = facts.arm_id != NULL;
 		trial->arm_name = facts.arm_name;
 		trial->has.arm_name = facts.arm_name != NULL;
+		trial->no_sandbox = facts.no_sandbox;
+		trial->has.no_sandbox = facts.has.no_sandbox;
 		trial->rerun_of = facts.rerun_of;
 		trial->has.rerun_of = facts.has.rerun_of;
 		ret_view->hosts = facts.hosts;

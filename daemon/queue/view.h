@@ -18,6 +18,7 @@
 	X(toolchains, TRIAL_TOOLCHAINS, OPTIONAL, 16, "as they were found")                        \
 	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "of network allowlist: as planned")                 \
 	X(sandbox, SANDBOX, OPTIONAL, 0, "as planned, without secrets")                            \
+	X(no_sandbox, BOOL, OPTIONAL, 0, "trialsd was told to do without a sandbox")               \
 	X(rerun_of, UINT, OPTIONAL, 0, "the Trial that it is once more; then, of that one:")       \
 	X(rerun_changed, BOOL, OPTIONAL, 0, "what has changed since is noted, not refused")        \
 	X(rerun_digest, STRING, OPTIONAL, 64, "of its plan")                                       \

@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "plan/provider.h"
 
-int harness_folders_name(struct harness_folders *ret_folders, const char *helper,
-			 const char *config_folder)
+static int name_them(struct harness_folders *ret_folders, const char *helper,
+		     const char *config_folder)
 {
 	int length = (int)(strrchr(helper, '/') - helper);
 
@@ -107,4 +107,14 @@ void harness_folders_read(const struct harness_folders *folders, struct plan_hos
 	read_harnesses(folders, &host->harnesses);
 	read_toolchains(folders, &host->toolchains);
 	read_providers(folders, &host->providers);
+}
+
+int harness_folders_open(struct harness_folders *ret_folders, const char *helper,
+			 struct plan_host *host)
+{
+	int r = name_them(ret_folders, helper, host->config_folder);
+
+	if (r == 0)
+		harness_folders_read(ret_folders, host);
+	return r;
 }

@@ -13,9 +13,9 @@ struct harness_folders {
 	char *own_providers; /* need not be there */
 };
 
-/* helper: the path of one of the helper programs. */
-int harness_folders_name(struct harness_folders *ret_folders, const char *helper,
-			 const char *config_folder);
+/* Names them and reads them for the first time. helper: the path of one of the helper programs. */
+int harness_folders_open(struct harness_folders *ret_folders, const char *helper,
+			 struct plan_host *host);
 void harness_folders_done(struct harness_folders *folders);
 
 /*

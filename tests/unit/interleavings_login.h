@@ -20,8 +20,8 @@ void logins_load(Queue *queue)
 }
 
 struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request,
-			      const struct trial_facts *facts, int *ret_error)
+			      const struct launch_request *request, const struct trial_facts *facts,
+			      int *ret_error)
 {
 	(void)facts;
 	(void)config;

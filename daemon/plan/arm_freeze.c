@@ -235,8 +235,8 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
 		r = arm_harness_look_begin(look, options->host, spec->harness ? "harness" : field,
-					   &freeze->asked.items[i], spec->model,
-					   &spec->environment, options->bwrap_fd, fault);
+					   &freeze->asked.items[i], spec->model, &spec->environment,
+					   options->bwrap_fd, fault);
 		r = forgive(freeze, r, fault);
 		if (r == 0)
 			r = add_said(freeze, look->missing, look->signed_out, look->warning);

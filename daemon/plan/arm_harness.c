@@ -152,10 +152,10 @@ static int find_family(struct arm_harness_look *look, const struct plan_host *ho
 	look->family = strdup(family);
 	if (!look->family)
 		return -ENOMEM;
-	if (!known && asprintf(&look->warning,
-			       "%s: the family of %s%s is not known; %s stands for it",
-			       harness->name, model ? "the model " : "its models",
-			       model ? model : "", family) < 0) {
+	if (!known &&
+	    asprintf(&look->warning, "%s: the family of %s%s is not known; %s stands for it",
+		     harness->name, model ? "the model " : "its models", model ? model : "",
+		     family) < 0) {
 		look->warning = NULL;
 		return -ENOMEM;
 	}

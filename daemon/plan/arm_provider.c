@@ -26,8 +26,9 @@ static int refuse_unknown(const struct plan_host *host, const char *field, const
 	r = fault_set(fault, ERROR_invalid, "%s: there is no provider \"%s\"; there are %s", field,
 		      shown, names);
 	return r < 0 ? r
-		     : fault_hint(fault, "one of your own is a section of "
-					 "~/.config/trialsd/providers.conf; see trialsd.providers(5)");
+		     : fault_hint(fault,
+				  "one of your own is a section of "
+				  "~/.config/trialsd/providers.conf; see trialsd.providers(5)");
 }
 
 /* Without encryption only of a host that trialsd.conf says is internal. */
@@ -79,10 +80,10 @@ static int find_family(struct arm_provider_look *look, const struct plan_host *h
 	look->family = strdup(family);
 	if (!look->family)
 		return -ENOMEM;
-	if (!known && asprintf(&look->warning,
-			       "%s: the family of %s%s is not known; its own name stands for it",
-			       provider->name, model ? "the model " : "its models",
-			       model ? model : "") < 0) {
+	if (!known &&
+	    asprintf(&look->warning,
+		     "%s: the family of %s%s is not known; its own name stands for it",
+		     provider->name, model ? "the model " : "its models", model ? model : "") < 0) {
 		look->warning = NULL;
 		return -ENOMEM;
 	}
@@ -122,7 +123,8 @@ int arm_provider_look(struct arm_provider_look *ret_look, const struct plan_host
 	*look = (struct arm_provider_look){0};
 	if (!host->providers)
 		return fault_set(ret_fault, ERROR_unavailable,
-				 "%s: no providers could be read; the daemon's log says why", field);
+				 "%s: no providers could be read; the daemon's log says why",
+				 field);
 	provider = provider_find(host->providers, name);
 	if (!provider)
 		return refuse_unknown(host, field, name, ret_fault);

@@ -57,6 +57,18 @@ int reply_show_network(msgpack_sbuffer *buffer);
 int reply_show_given(msgpack_sbuffer *buffer);
 int reply_shutdown_running(msgpack_sbuffer *buffer);
 
+/* golden_arm.c */
+int request_arm_prepare(msgpack_sbuffer *buffer);
+int request_arm_list(msgpack_sbuffer *buffer);
+int request_arm_show(msgpack_sbuffer *buffer);
+int request_arm_verify(msgpack_sbuffer *buffer);
+int request_arm_diff(msgpack_sbuffer *buffer);
+int reply_arm_prepare(msgpack_sbuffer *buffer);
+int reply_arm_list(msgpack_sbuffer *buffer);
+int reply_arm_show(msgpack_sbuffer *buffer);
+int reply_arm_verify(msgpack_sbuffer *buffer);
+int reply_arm_diff(msgpack_sbuffer *buffer);
+
 /* For all. */
 #define LIST(items)                                                                                \
 	{                                                                                          \

@@ -161,17 +161,6 @@ START_TEST(there_and_back)
 	buffer.data[buffer.size / 2] ^= 1;
 	ck_assert_int_eq(arm_decode(&message, buffer.data, buffer.size, id, &back), -EBADMSG);
 	msgpack_sbuffer_destroy(&buffer);
-	sample_free(sample);
-}
-END_TEST
-
-START_TEST(another_form)
-{
-	struct sample *sample = sample_new(1);
-	struct arm arm = made_up(sample, 1), back;
-	char id[ARM_ID_BYTES + 1];
-	struct message *message;
-	msgpack_sbuffer buffer;
 
 	arm.form = ARM_FORM + 1;
 	ck_assert_int_eq(arm_encode(&arm, &buffer, id), 0);
@@ -684,7 +673,6 @@ static Suite *arm_suite(void)
 
 	tcase_add_loop_test(test_case, order_is_nothing, 0, ARMS);
 	tcase_add_loop_test(test_case, there_and_back, 0, ARMS);
-	tcase_add_test(test_case, another_form);
 	tcase_add_loop_test(test_case, each_change_is_told, 0, ARMS);
 	tcase_add_test(test_case, words);
 	tcase_add_test(test_case, long_values);

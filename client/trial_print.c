@@ -366,6 +366,8 @@ static void print_command(const json_t *trial)
 	print_field(stdout, "variables", variables);
 	json_print_field(trial, "network", "network");
 	print_list(json_object_get(trial, "hosts"), "host");
+	if (json_flag(trial, "no_sandbox"))
+		print_field(stdout, "sandbox", "none: trialsd was told to do without");
 	json_print_field(trial, "backend", "backend");
 	json_print_field(trial, "unit", "unit");
 	print_field(stdout, "labels", labels);

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "plan/provider.h"
 #include "plan/session_plan.h"
 
 /* What a view points to beside the set. */
@@ -16,6 +17,7 @@ struct harness_answer {
 	struct fault fault;
 	const char *logins[HARNESS_LOGIN_KINDS];
 	const char *prompts[HARNESS_PROMPT_WAYS];
+	char family[FAMILY_BYTES_MAX + 1];
 };
 
 /* The session that counts for the program's version. */
@@ -47,6 +49,16 @@ static void add_program(struct harness_view *view, const struct harness_answer *
 	view->hint = answer->fault.hint;
 }
 
+/* As the table has it; of one that runs models of many makers there is none to tell. */
+static const char *find_family(const struct plan_host *host, const struct harness *harness,
+			       struct harness_answer *answer)
+{
+	bool known;
+
+	harness_family(host->providers, harness, NULL, NULL, answer->family, &known);
+	return known ? answer->family : NULL;
+}
+
 static int fill(struct harness_view *view, const struct harness_entry *entry,
 		const struct plan_host *host, struct harness_answer *answer, bool whole)
 {
@@ -68,7 +80,7 @@ static int fill(struct harness_view *view, const struct harness_entry *entry,
 	if (r < 0)
 		return r;
 	view->product = harness->program.product;
-	view->family = harness->program.family;
+	view->family = find_family(host, harness, answer);
 	for (size_t i = 0; i < harness->login_count; i++)
 		answer->logins[i] = harness_login_kind_name(harness->logins[i].kind);
 	view->logins = (struct text_list){harness->login_count, answer->logins};

@@ -93,11 +93,13 @@ int trial_compare_turn(const struct trial *a, const struct trial *b)
 RB_GENERATE(trials_by_id, trial, by_id, trial_compare_id)
 RB_GENERATE(trials_by_turn, trial, by_turn, trial_compare_turn)
 
-int login_wanted(const struct launch_request *request, struct text_list *ret_names)
+int login_wanted(const struct launch_request *request, const struct trial_facts *facts,
+		 struct text_list *ret_names)
 {
 	int r = 0;
 
 	(void)request;
+	(void)facts;
 	*ret_names = (struct text_list){0};
 	for (size_t i = 0; r == 0 && i < wanted_count; i++)
 		r = text_list_add(ret_names, wanted[i]);
@@ -325,7 +327,7 @@ static struct trial *make_trial(size_t at, Queue *queue, const char *letters, bo
 			wanted[wanted_count++] = harnesses[i].name;
 	*trial = (struct trial){
 		.queue = queue, .id = at + 1, .state = STATE_queued, .listed = true};
-	login_attach(trial, login_get(queue, &config, &request, &r));
+	login_attach(trial, login_get(queue, &config, &request, NULL, &r));
 	ck_assert_int_eq(r, 0);
 	trial->repository = repository_get(queue, &request);
 	RB_INSERT(trials_by_id, &queue->by_id, trial);

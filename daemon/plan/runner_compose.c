@@ -155,6 +155,7 @@ static void put_unset(FILE *file, const struct runner_plan *runner,
 {
 	const struct pair_list *keys = &runner->keys;
 	const char *own = session->found.secret.name;
+	const char *endpoint = own ? session->login->endpoint_variable : NULL;
 
 	if (session->harness->providers.variable)
 		return;
@@ -162,7 +163,8 @@ static void put_unset(FILE *file, const struct runner_plan *runner,
 		if (is_name(keys->items[i].name) && (!own || strcmp(keys->items[i].name, own) != 0))
 			fprintf(file, "unset %s\n", keys->items[i].name);
 	for (size_t i = 0; i < runner->environment.count; i++)
-		if (is_name(runner->environment.items[i].name))
+		if (is_name(runner->environment.items[i].name) &&
+		    (!endpoint || strcmp(runner->environment.items[i].name, endpoint) != 0))
 			fprintf(file, "unset %s\n", runner->environment.items[i].name);
 }
 

@@ -153,6 +153,18 @@ static void credentials_done(struct credentials **credentials)
 	credentials_free(*credentials);
 }
 
+/* Where its SDK goes: what was frozen, whatever that takes by itself. */
+static int take_endpoint(struct runner_plan *runner, const struct plan_host *host,
+			 const struct arm_provider *provider)
+{
+	const struct provider *known =
+		host->providers ? provider_find(host->providers, provider->name) : NULL;
+
+	if (!known || !known->endpoint_variable || !provider->endpoint)
+		return 0;
+	return pair_list_set(&runner->environment, known->endpoint_variable, provider->endpoint);
+}
+
 static int take_key(struct runner_plan *runner, const struct plan_host *host,
 		    const struct credentials *credentials, const struct arm_provider *provider,
 		    struct missing *missing)
@@ -202,8 +214,11 @@ static int take_keys(struct runner_plan *runner, const struct plan_host *host,
 	r = credentials_read(&credentials, path, &missing->why);
 	if (r == FAULT)
 		return note_missing(missing, "providers");
-	for (size_t i = 0; r == 0 && i < providers->count; i++)
+	for (size_t i = 0; r == 0 && i < providers->count; i++) {
 		r = take_key(runner, host, credentials, &providers->items[i], missing);
+		if (r == 0)
+			r = take_endpoint(runner, host, &providers->items[i]);
+	}
 	if (r == 0 && credentials_warning(credentials)) {
 		runner->warning = strdup(credentials_warning(credentials));
 		r = runner->warning ? 0 : -ENOMEM;

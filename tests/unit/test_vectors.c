@@ -159,7 +159,7 @@ START_TEST(every_message)
 END_TEST
 
 /* Which keys were seen: has[type][field]. */
-static bool seen[64][64];
+static bool seen[128][64];
 
 static void mark(const msgpack_object *object, const struct message_type *type)
 {

@@ -142,4 +142,4 @@ enum control_answer {
  * killed while it is built would otherwise be there without them.
  */
 #define CONTROL_FD_LEASES 280
-#define CONTROL_LEASES_MAX 8
+#define CONTROL_LEASES_MAX 9 /* of the folder, and one for each login */

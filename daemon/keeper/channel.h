@@ -81,7 +81,7 @@ enum channel_descriptor {
 	  "the scope's cgroup, as /proc/self/cgroup shows it; the keeper must be in it")           \
 	X(sandbox, BYTES_LIST, REQUIRED, 0, "bwrap's options, without the command")                \
 	X(descriptors, UINT, REQUIRED, 240, "how many bind descriptors follow")                    \
-	X(leases, UINT, OPTIONAL, 8,                                                               \
+	X(leases, UINT, OPTIONAL, 9,                                                               \
 	  "how many of them, the last, are leases for keeper and init to hold")                    \
 	X(command, BYTES_LIST, REQUIRED, 0, "program and arguments")                               \
 	X(environment, PAIRS, REQUIRED, 0, "all of it")                                            \
@@ -98,7 +98,7 @@ enum channel_descriptor {
 	X(repository, UINT, OPTIONAL, 240, "which bind descriptor is the repository, from 1")      \
 	X(git_folder, UINT, OPTIONAL, 240, "its git folder, where that lies elsewhere")            \
 	X(pinned, BYTES_LIST, OPTIONAL, 16, "paths inside that must be read-only mounts")          \
-	X(logins, UINT, OPTIONAL, 4,                                                               \
+	X(logins, UINT, OPTIONAL, 8,                                                               \
 	  "how many logins are carried: their descriptors are the last")                           \
 	X(stop_signal, UINT, OPTIONAL, 64,                                                         \
 	  "that the main process is told to end with; default TERM")                               \

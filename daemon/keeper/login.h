@@ -17,6 +17,7 @@
 #define LOGIN_VERSION 1
 #define LOGIN_BYTES_MAX (64u * 1024u)
 #define LOGIN_NAME_BYTES_MAX 200
+#define LOGINS_MAX 8 /* of one Trial: as many as a Custom runner has Harnesses */
 
 enum login_descriptor {
 	LOGIN_FD_ABOUT,	     /* sealed memfd: keeper_login */
@@ -45,7 +46,7 @@ enum login_descriptor {
 	X(unit, STRING, OPTIONAL, 16, "s, ms or rfc3339")                                          \
 	X(refresh_ahead, SECONDS, OPTIONAL, 0, "")                                                 \
 	X(seconds, SECONDS, OPTIONAL, 0, "may it be refreshed within this time?")                  \
-	X(lease, UINT, OPTIONAL, 8,                                                                \
+	X(lease, UINT, OPTIONAL, 9,                                                                \
 	  "which of the keeper's leases, from 1, others may share once it was refreshed")
 
 /*

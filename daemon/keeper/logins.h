@@ -8,8 +8,6 @@
  * The logins that one Trial has copies of: carried while it runs, once more when it is empty, and
  * told in its record.
  */
-#define LOGINS_MAX 4
-
 struct logins {
 	size_t count;
 	struct carry carries[LOGINS_MAX];

@@ -19,8 +19,9 @@ struct Launch {
 	char unit[128];
 	struct keeper_plan plan; /* what it points to is the owner's, until the gate is open */
 	const int *descriptors;
-	const int *logins;
-	int lease; /* borrowed; -1: none */
+	const int *logins[LOGINS_MAX];
+	int leases[LOGINS_MAX]; /* borrowed */
+	size_t lease_count;
 	int folder_fd;
 	int stdin_fd;
 	int channel;

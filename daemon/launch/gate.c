@@ -67,11 +67,11 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 	const Launcher *launcher = launch->launcher;
 	int descriptors[CHANNEL_DESCRIPTORS_MAX];
 	_cleanup_close_ int plan_fd = -1, seccomp_fd = -1;
-	size_t leases = launch->lease >= 0 ? 2 : 1, count = 0;
+	size_t leases = 1 + launch->lease_count, count = 0;
 	int r;
 
-	if (CHANNEL_FD_BINDS + launch->plan.descriptors + leases + launch->plan.logins * LOGIN_FDS >
-	    CHANNEL_DESCRIPTORS_MAX)
+	if (launch->lease_count > LOGINS_MAX || launch->plan.logins > LOGINS_MAX ||
+	    launch->plan.descriptors > LAUNCH_DESCRIPTORS(launch->lease_count, launch->plan.logins))
 		return -E2BIG;
 	/* The last one is a lease: keeper and trials-init hold the folder's lock until nothing is
 	 * left of the Trial, whichever of them goes first. */
@@ -97,11 +97,12 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 	descriptors[count++] = launcher->keepers_fd;
 	for (size_t i = 0; i < launch->plan.descriptors; i++)
 		descriptors[count++] = launch->descriptors[i];
-	if (launch->lease >= 0)
-		descriptors[count++] = launch->lease;
+	/* The keeper counts them from the last one. */
+	for (size_t i = launch->lease_count; i > 0; i--)
+		descriptors[count++] = launch->leases[i - 1];
 	descriptors[count++] = launch->folder_fd;
 	for (size_t i = 0; i < launch->plan.logins * LOGIN_FDS; i++)
-		descriptors[count++] = launch->logins[i];
+		descriptors[count++] = launch->logins[i / LOGIN_FDS][i % LOGIN_FDS];
 	r = channel_send(launch->channel, CHANNEL_start, NULL, NULL, descriptors, count, true);
 	if (r < 0)
 		return r;
@@ -381,8 +382,9 @@ int launch_new(Launch **ret_launch, Launcher *launcher, const struct launch_orde
 	launch->plan.has.version = launch->plan.has.trial = true;
 	launch->plan.has.uuid = launch->plan.has.backend = true;
 	launch->descriptors = order->descriptors;
-	launch->logins = order->logins;
-	launch->lease = order->lease ? *order->lease : -1;
+	memcpy(launch->logins, order->logins, sizeof(launch->logins));
+	memcpy(launch->leases, order->leases, sizeof(launch->leases));
+	launch->lease_count = order->lease_count;
 	*ret_launch = launch;
 	r = launch_go(launch, order->no_prompt);
 	launch->passing = will_pass(r) ? r : 0;

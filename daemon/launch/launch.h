@@ -5,6 +5,7 @@
 
 #include "base/fault.h"
 #include "keeper/channel.h"
+#include "keeper/login.h"
 #include "launch/scope.h"
 
 /*
@@ -120,7 +121,10 @@ struct launch_watch {
 	void (*ended)(void *context, const struct outcome_record *record);
 };
 
-#define LAUNCH_LEASE 2 /* from 1; the first is the lock of the Trial's folder */
+#define LAUNCH_LEASE 2 /* from 1: its own leases; the first is the lock of the Trial's folder */
+/* How many a plan may have beside so many leases of its own and so many logins. */
+#define LAUNCH_DESCRIPTORS(leases, logins)                                                         \
+	(CHANNEL_DESCRIPTORS_MAX - CHANNEL_FD_BINDS - 1 - (leases) - (logins)*LOGIN_FDS)
 
 struct launch_order {
 	uint64_t id;
@@ -133,13 +137,14 @@ struct launch_order {
 	 * What it points to, and the descriptors, are borrowed until `running` or `ended`.
 	 */
 	struct keeper_plan plan;
-	const int *descriptors; /* plan.descriptors of them */
-	const int *logins;	/* plan.logins times LOGIN_FDS of them (keeper/login.h) */
+	const int *descriptors;	       /* plan.descriptors of them */
+	const int *logins[LOGINS_MAX]; /* plan.logins times LOGIN_FDS of them (keeper/login.h) */
 	/*
-	 * A locked descriptor that is held until nothing is left of the Trial, whoever is killed;
-	 * NULL: none. Borrowed likewise. To a keeper it is the lease LAUNCH_LEASE.
+	 * Locked descriptors that are held until nothing is left of the Trial, whoever is killed.
+	 * Borrowed likewise. To a keeper they are the leases from LAUNCH_LEASE on.
 	 */
-	const int *lease;
+	int leases[LOGINS_MAX];
+	size_t lease_count;
 };
 
 /* id, uuid and unit are used during the call only. Failures come through watch->ended. */

@@ -127,6 +127,8 @@ void hold_look(Queue *queue)
 		queue->hold.since = now_microseconds();
 	queue->hold.told = kind;
 	queue->hold.told_changes = queue->pause.changes;
+	if (kind >= 0)
+		logins_give_back(queue);
 	for (watch = TAILQ_FIRST(&queue->watches); watch; watch = next) {
 		next = TAILQ_NEXT(watch, link);
 		if (watch->held)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue/login_private.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -71,16 +72,16 @@ static void on_look(uv_timer_t *timer)
 	sched_kick(line->queue);
 }
 
-static struct login_line *line_find(Queue *queue, const char *harness)
+struct login_line *login_line_find(Queue *queue, const char *harness)
 {
 	struct login_line key = {.harness = (char *)harness};
 
 	return RB_FIND(login_lines, &queue->logins.lines, &key);
 }
 
-static struct login_line *line_get(Queue *queue, const char *harness)
+struct login_line *login_line_get(Queue *queue, const char *harness)
 {
-	struct login_line *line = line_find(queue, harness);
+	struct login_line *line = login_line_find(queue, harness);
 
 	if (!line) {
 		line = calloc(1, sizeof(*line));
@@ -99,28 +100,6 @@ static struct login_line *line_get(Queue *queue, const char *harness)
 	}
 	line->references++;
 	return line;
-}
-
-struct trial_login *login_get(Queue *queue, const struct config *config,
-			      const struct launch_request *request, int *ret_error)
-{
-	struct trial_login *login;
-
-	*ret_error = 0;
-	if (!request->harness)
-		return NULL;
-	login = calloc(1, sizeof(*login));
-	if (login)
-		login->line = line_get(queue, request->harness);
-	if (!login || !login->line) {
-		free(login);
-		*ret_error = -ENOMEM;
-		return NULL;
-	}
-	login->wall_seconds = request->limits.has.wall_seconds	? request->limits.wall_seconds
-			      : config->limits.has.wall_seconds ? config->limits.wall_seconds
-								: -1;
-	return login;
 }
 
 bool login_lease_get(struct trial_login *login)
@@ -168,7 +147,7 @@ static void leave_line(struct trial_login *login)
 		uv_timer_stop(&line->timer);
 }
 
-static void let_go(struct trial_login *login)
+void login_let_go(struct trial_login *login)
 {
 	struct login_line *line = login->line;
 	bool had = login->has || line->called == login || line->at_home == login;
@@ -178,41 +157,6 @@ static void let_go(struct trial_login *login)
 	login->has = false;
 	if (had)
 		login_call(line);
-}
-
-void login_put(struct trial_login *login)
-{
-	if (!login)
-		return;
-	let_go(login);
-	login_forget_stale(login);
-	login_line_drop(login->line);
-	free(login);
-}
-
-void login_attach(struct trial *trial, struct trial_login *login)
-{
-	trial->login = login;
-	if (!login)
-		return;
-	login->trial = trial;
-}
-
-void login_release(struct trial *trial)
-{
-	struct trial_login *login = trial->login;
-	Queue *queue = trial->queue;
-
-	if (!login)
-		return;
-	/*
-	 * Of what a keeper was given and did not start nothing is to stay. Once all has stopped nothing
-	 * is begun any more: the next trialsd sees to it.
-	 */
-	if (trial->state == STATE_queued && (!queue->stopping || queue->stopped) &&
-	    (login->left || (login->lease && login->lease->given)))
-		login_clean(login);
-	let_go(login);
 }
 
 /* --- Waiting -------------------------------------------------------------------------------------- */
@@ -357,13 +301,42 @@ static bool may_refresh(const struct trial_login *login, const struct harness_lo
 	return ends <= (double)now_microseconds() / 1e6 + login->wall_seconds;
 }
 
+/*
+ * Two Harnesses of one Trial may be signed in by one file: they have one lock, since a second one would
+ * wait for the first. 1: taken; 0: no other of the Trial's has it; -EAGAIN.
+ */
+static int lock_beside(struct trial_login *login, bool alone, int *ret_fd)
+{
+	struct trial_login *other = login->trial ? login->trial->login : NULL;
+
+	while (other &&
+	       (other == login || !other->has || !other->lease || other->lease->use_fd < 0 ||
+		strcmp(other->lease->key, login->lease->key) != 0))
+		other = other->next;
+	if (!other)
+		return 0;
+	/* One that fails may have lost what there was. */
+	if (alone && !other->lease->alone && flock(other->lease->use_fd, LOCK_EX | LOCK_NB) < 0) {
+		login_let_go(other);
+		return -EAGAIN;
+	}
+	*ret_fd = fcntl(other->lease->use_fd, F_DUPFD_CLOEXEC, 3);
+	if (*ret_fd < 0)
+		return -EAGAIN;
+	other->lease->alone = login->lease->alone = alone || other->lease->alone;
+	login->lease->use_fd = login->lease->lease_fd = fd_steal(ret_fd);
+	return 1;
+}
+
 static enum login_taking lock(struct trial_login *login, const struct harness *harness,
 			      const struct session_login *found, struct fault *fault)
 {
 	bool alone = may_refresh(login, found->login);
 	_cleanup_close_ int fd = -1;
-	int r;
+	int r = lock_beside(login, alone, &fd);
 
+	if (r != 0)
+		return r > 0 ? LOGIN_TAKEN : LOGIN_WAITS;
 	r = login_lock_open(login->line->queue->logins.folders.locks, login->lease->key,
 			    LOGIN_LOCK_use, &fd);
 	if (r == 0 && flock(fd, (alone ? LOCK_EX : LOCK_SH) | LOCK_NB) < 0)
@@ -375,6 +348,7 @@ static enum login_taking lock(struct trial_login *login, const struct harness *h
 		return LOGIN_DENIED;
 	}
 	login->lease->use_fd = login->lease->lease_fd = fd_steal(&fd);
+	login->lease->alone = alone;
 	return LOGIN_TAKEN;
 }
 
@@ -457,13 +431,12 @@ static void set_held(struct login_line *line, bool held)
 	line->held = held;
 }
 
-bool login_take(struct trial *trial)
+bool login_take_one(struct trial_login *login)
 {
-	struct trial_login *login = trial->login;
 	bool held = false, has_home;
 	enum login_taking taking;
 
-	if (!login || login->has)
+	if (login->has)
 		return true;
 	has_home = login->lease && login->lease->at_home.has;
 	leave_line(login);
@@ -487,16 +460,12 @@ bool login_take(struct trial *trial)
 	return true;
 }
 
-bool login_take_at_once(struct trial *trial)
+bool login_take_one_at_once(struct trial_login *login)
 {
-	struct trial_login *login = trial->login;
-	const struct login_line *line;
+	const struct login_line *line = login->line;
 	enum login_taking taking;
 	bool held = false;
 
-	if (!login)
-		return true;
-	line = login->line;
 	if (!RB_EMPTY(&line->waiting) || line->called || line->at_home || !login_lease_get(login))
 		return false;
 	taking = take(login, true, &held);
@@ -508,9 +477,66 @@ bool login_take_at_once(struct trial *trial)
 	return true;
 }
 
+void login_wait_held(struct trial_login *login)
+{
+	login_let_go(login);
+	set_held(login->line, true);
+	wait(login);
+}
+
+/* Of one that has none yet. The lock of a home is the home's own, and comes after those of files. */
+static int find_rank(const struct trial_login *login, struct login_rank *ret_rank)
+{
+	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	Queue *queue = login->line->queue;
+	_cleanup_close_ int home = -1;
+	_cleanup_free_ char *path = NULL;
+	const struct harness *harness;
+	const char *name = NULL;
+	struct stat st;
+	int fd = -1, r;
+
+	r = login_choose(login, &found, &harness, &ignored);
+	if (r == 0 && found.login->kind == HARNESS_LOGIN_home) {
+		path = session_login_path(queue->host, found.login->home);
+		home = path ? open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+		name = login_copy_name(found.login);
+		fd = home;
+	} else if (r == 0 && (found.login->kind == HARNESS_LOGIN_file ||
+			      found.login->kind == HARNESS_LOGIN_folder)) {
+		name = found.place.name;
+		fd = found.place.folder_fd;
+	}
+	if (fd < 0)
+		return -ENOENT;
+	ret_rank->text[0] = home >= 0 ? 'h' : 'f';
+	r = login_key(fd, name, ret_rank->text + 1);
+	if (r == 0 && fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    login_folders_open(&queue->logins.folders, queue->host, &ignored) == 0)
+		ret_rank->suspect = login->line->known.state == LOGIN_suspect &&
+				    is_known(login->line, harness, ret_rank->text + 1, &st);
+	return r;
+}
+
+void login_rank(struct trial_login *login, struct login_rank *ret_rank)
+{
+	const struct login_lease *lease = login->lease;
+
+	ret_rank->suspect = false;
+	ret_rank->text[0] = '\0';
+	if (!login->has) {
+		if (find_rank(login, ret_rank) < 0)
+			ret_rank->text[0] = '\0';
+	} else if (lease && lease->key && (lease->use_fd >= 0 || lease->home)) {
+		snprintf(ret_rank->text, sizeof(ret_rank->text), "%c%s", lease->home ? 'h' : 'f',
+			 lease->key);
+	}
+}
+
 void login_changed(Queue *queue, const char *harness)
 {
-	struct login_line *line = line_find(queue, harness);
+	struct login_line *line = login_line_find(queue, harness);
 
 	login_forget(queue->logins.memory, harness);
 	if (!line)
@@ -520,86 +546,12 @@ void login_changed(Queue *queue, const char *harness)
 	sched_kick(queue);
 }
 
-/* --- For people ----------------------------------------------------------------------------------- */
-
-static bool at_home(const struct trial_login *login)
+bool login_at_home(const struct trial_login *login)
 {
 	return login->lease && login->lease->at_home.waiting;
 }
 
-bool login_waiting(const struct trial *trial)
+bool login_is_waiting(const struct trial_login *login)
 {
-	return trial->login && (trial->login->waiting || at_home(trial->login));
-}
-
-size_t login_position(const struct trial *trial, size_t most)
-{
-	const struct trial_login *login = trial->login;
-	struct trial_login *other;
-	size_t position = 0;
-
-	if (!login)
-		return 0;
-	if (at_home(login))
-		return home_position(&login->lease->at_home, most);
-	if (!login->waiting)
-		return 0;
-	position = login->line->at_home != NULL;
-	RB_FOREACH(other, trial_logins, &login->line->waiting)
-	if (++position > most || other == login)
-		break;
-	return position > most ? 0 : position;
-}
-
-const char *login_waits_for(const struct trial *trial, char *buffer, size_t size)
-{
-	const struct trial_login *login = trial->login;
-	const struct login_line *line;
-
-	if (!login)
-		return NULL;
-	line = login->line;
-	/* What the first of them waits for all others wait for. */
-	if (login->waiting && line->at_home && at_home(line->at_home))
-		login = line->at_home;
-	if (at_home(login))
-		return home_waits_for(&login->lease->at_home, buffer, size);
-	if (!login->waiting)
-		return NULL;
-	if (line->held)
-		snprintf(buffer, size,
-			 "its login, which is suspect: %.100s; see trialctl logins, or: "
-			 "trialctl login restore %s",
-			 line->known.reason ? line->known.reason : "", line->harness);
-	else if (line->checking)
-		snprintf(buffer, size, "its login to be looked at");
-	else
-		snprintf(buffer, size, "its login: one of those that use it may refresh it");
-	return buffer;
-}
-
-uint64_t login_held_since(const struct trial *trial)
-{
-	const struct trial_login *login = trial->login;
-
-	return login && login->waiting && login->line->held ? login->line->held_at : 0;
-}
-
-void login_line_look(Queue *queue, const char *harness, struct login_line_status *ret_status)
-{
-	struct login_line *line = line_find(queue, harness);
-	struct trial *trial;
-
-	*ret_status = (struct login_line_status){0};
-	if (!line)
-		return;
-	for (trial = queue_first(queue); trial; trial = queue_next(trial)) {
-		struct trial_login *login = trial->login;
-
-		if (!login || login->line != line)
-			continue;
-		ret_status->waiting += login_waiting(trial);
-		if (login->lease && login->lease->home && !ret_status->home.path)
-			home_look(login->lease->home, &ret_status->home);
-	}
+	return login->waiting || login_at_home(login);
 }

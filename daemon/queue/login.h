@@ -4,20 +4,28 @@
 #include "queue/queue.h"
 
 /*
- * The login lease, and what a Trial is given of a login.
+ * The login leases, and what a Trial is given of its logins.
  *
- * A Trial with a Harness takes, when its turn comes, the login that its session will use:
+ * A Trial takes, when its turn comes, the login of each Harness that it wants one of: its session's, or
+ * those of a Custom runner's. Each is:
  *   env, none     nothing to take
  *   file, folder  the login's lock (keeper/login.h: LOGIN_LOCK_use): alone while it may refresh what
  *                 can be refreshed once only, else beside others
  *   home          the Trials home (home.h), alone
- * As with a repository, one that does not get it waits with its Harness's others, holding nothing,
- * and is called when it may; several daemons are kept apart by the locks alone. The lock is handed
- * on to keeper and pid 1, so that it lasts as long as anything of the Trial. What is in a login is
- * read by a task; the verdict holds for as long as the file is the same one.
+ * As with a repository, one that does not get it waits with its Harness's others, and is called when
+ * it may; several daemons are kept apart by the locks alone. The lock is handed on to keeper and
+ * pid 1, so that it lasts as long as anything of the Trial. What is in a login is read by a task; the
+ * verdict holds for as long as the file is the same one.
  *
- * A login that is suspect (login_state.h) holds those who want it until it is mended. One that is
- * missing or damaged is no reason to wait: the Trial is void.
+ * One that wants several keeps those that it has while it waits for the next. No two can wait for each
+ * other: all take them in the same order, that of the locks themselves (login_rank; device, inode and
+ * name, files before homes). The Harnesses' names will not do for it, since two of them may be signed
+ * in by one file. Whoever waits for a repository, or stands in a queue that is held, has none; and
+ * whoever has a slot waits for nothing any more.
+ *
+ * A login that is suspect (login_state.h) holds those who want it until it is mended; of their other
+ * logins they have none meanwhile. One that is missing or damaged is no reason to wait, nor to leave
+ * the others: the Trial is void, and tells all that is missing at once.
  *
  * From its claim on its copy is made: by a task, while the claim is written. At its end what the
  * keeper did not do is done here, before the end is recorded: the refresh carried, the copy removed.
@@ -32,15 +40,18 @@ void logins_free(Queue *queue);
 /* At start, once all Trials are loaded: finishes what an earlier life could not. */
 void logins_load(Queue *queue);
 
+/* The Harnesses whose logins a launch wants: by name, each once. 0 or -errno; the list is the caller's. */
+int login_wanted(const struct launch_request *request, struct text_list *ret_names);
+
 /*
- * Of a launch with a Harness; NULL for others, or without memory (*ret_error -ENOMEM). config: for what
+ * Of a launch that wants any; NULL for others, or without memory (*ret_error -ENOMEM). config: for what
  * it does not say.
  */
 struct trial_login *login_get(Queue *queue, const struct config *config,
 			      const struct launch_request *request, int *ret_error);
-/* Drops it; whatever it holds is let go. NULL is fine, as below. */
+/* Drops them; whatever it holds is let go. NULL is fine, as below. */
 void login_put(struct trial_login *login);
-/* It is this Trial's from now on. */
+/* They are this Trial's from now on. */
 void login_attach(struct trial *trial, struct trial_login *login);
 
 /*
@@ -54,16 +65,19 @@ bool login_take(struct trial *trial);
 void login_take_again(struct trial *trial);
 /* It has what it took no longer, or waits no longer. */
 void login_release(struct trial *trial);
+/* Nothing will be started for a while: whoever has some of its logins, and no slot, gives them back. */
+void logins_give_back(Queue *queue);
 
 /* It is claimed: its copy is being made from now on. */
 void login_prepare(struct trial *trial);
 /*
- * What its plan needs: 0; FAULT (void); -EINPROGRESS: not yet (then login_await); -EAGAIN: the
- * login has changed since it was taken, its turn comes again; -errno. found is what was found now.
+ * What its plan needs of this Harness's: 0; FAULT (void; whoever wants several asks for all, to tell all
+ * that is missing); -EINPROGRESS: not yet (then login_await); -EAGAIN: the login has changed since it was
+ * taken, its turn comes again; -errno. found is what was found now, or NULL.
  */
-int login_bind(struct trial *trial, const struct session_login *found, int *ret_fd,
-	       struct fault *ret_fault);
-/* For the keeper; what it points to is the lease's. */
+int login_bind(struct trial *trial, const char *harness, const struct session_login *found,
+	       int *ret_fd, struct fault *ret_fault);
+/* For the keeper, all of them; what it points to is the leases'. */
 void login_order(struct trial *trial, struct launch_order *order);
 /* Its start is durable: once the copy is made, it goes on (trial_go_on). */
 void login_await(struct trial *trial);

@@ -111,6 +111,18 @@ static int find_home(struct trial_login *login, const struct where *where, struc
 	return 0;
 }
 
+/* Nobody can have a home twice. */
+static int refuse_shared(const struct trial_login *login, struct fault *fault)
+{
+	LOGIN_EACH(other, login->trial)
+	if (other != login && other->lease && other->lease->home == login->lease->home)
+		return fault_void(
+			fault, CAUSE_session_unavailable,
+			"%s and %s are signed in by one home, which one of them alone can have",
+			other->line->harness, login->line->harness);
+	return 0;
+}
+
 enum login_taking login_take_home(struct trial_login *login, const struct harness *harness,
 				  const struct session_login *found, bool *ret_held,
 				  struct fault *ret_fault)
@@ -121,6 +133,8 @@ enum login_taking login_take_home(struct trial_login *login, const struct harnes
 
 	if (r == 0)
 		r = find_home(login, &where, ret_fault);
+	if (r == 0)
+		r = refuse_shared(login, ret_fault);
 	if (r != 0) {
 		login_drop_home(login);
 		login->lease->denied = r;
@@ -152,16 +166,15 @@ int login_wipe_home(struct trial_login *login, struct fault *ret_fault)
 	return r == 0 ? home_wipe(&login->lease->at_home, &where.where) : r;
 }
 
-void login_take_again(struct trial *trial)
+static void take_again(struct trial_login *login)
 {
 	_cleanup_(session_login_done) struct session_login found = SESSION_LOGIN_INIT;
 	_cleanup_fault_ struct fault ignored = FAULT_INIT;
 	_cleanup_(where_done) struct where where = {0};
-	struct trial_login *login = trial->login;
+	Queue *queue = login->line->queue;
 	const struct harness *harness;
-	Queue *queue = trial->queue;
 
-	if (!login || !login_lease_get(login))
+	if (!login_lease_get(login))
 		return;
 	/* Whatever is found now: there may be a note of what it had. */
 	login->has = login->left = login->lease->given = true;
@@ -174,4 +187,10 @@ void login_take_again(struct trial *trial)
 	    where_make(&where, queue->host, harness, found.login) == 0 &&
 	    find_home(login, &where, &ignored) == 0)
 		home_take_again(login->lease->home, &login->lease->at_home);
+}
+
+void login_take_again(struct trial *trial)
+{
+	LOGIN_EACH(login, trial)
+	take_again(login);
 }

@@ -18,7 +18,7 @@
 
 #define LOCKS_FOLDER ".thirdshift/trials/locks"
 #define NOTE_SUFFIX ".carry"
-#define NOTE_NAME_BYTES 40
+#define NOTE_NAME_BYTES (40 + HARNESS_NAME_BYTES_MAX)
 
 #define LOGIN_NOTE_FIELDS(X)                                                                       \
 	X(about, BLOB, REQUIRED, LOGIN_BYTES_MAX, "a keeper_login")                                \
@@ -196,12 +196,14 @@ int login_order_run(const struct login_order *order, const char *keeper, const c
 
 /* --- Notes ---------------------------------------------------------------------------------------- */
 
-static void note_name(uint64_t id, char name[NOTE_NAME_BYTES])
+static void note_name(uint64_t id, const char *part, char name[NOTE_NAME_BYTES])
 {
-	snprintf(name, NOTE_NAME_BYTES, "%" PRIu64 NOTE_SUFFIX, id);
+	snprintf(name, NOTE_NAME_BYTES, "%" PRIu64 "%s%s" NOTE_SUFFIX, id, part ? "." : "",
+		 part ? part : "");
 }
 
-int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id)
+int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id,
+		     const char *part)
 {
 	const struct login_note note = {
 		.has = {.about = true, .folder = true, .key = true},
@@ -215,18 +217,18 @@ int login_note_write(const struct login_order *order, const char *host_folder, u
 
 	if (r < 0)
 		return r;
-	note_name(id, name);
+	note_name(id, part, name);
 	r = login_file_replace(order->descriptors[LOGIN_FD_STATE], name, buffer.data, buffer.size,
 			       NULL, false);
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }
 
-void login_note_remove(int state_fd, uint64_t id)
+void login_note_remove(int state_fd, uint64_t id, const char *part)
 {
 	char name[NOTE_NAME_BYTES];
 
-	note_name(id, name);
+	note_name(id, part, name);
 	unlinkat(state_fd, name, 0);
 }
 
@@ -251,16 +253,17 @@ static int note_open(const struct login_note *note, const struct keeper_login *a
 }
 
 static int note_order(struct login_order *ret, const struct login_folders *folders,
-		      const struct login_note *note, int trial_fd)
+		      const struct login_note *note, const char *part, int trial_fd)
 {
-	_cleanup_close_ int copy = openat(trial_fd, LOGIN_COPY_FOLDER,
-					  O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	_cleanup_close_ int host = -1;
+	_cleanup_close_ int copy = -1, host = -1;
+	char name[LOGIN_FOLDER_BYTES];
 	struct message *message = NULL;
 	struct keeper_login about;
 	struct decode_error error;
 	int r = message_parse(&message, note->about.data, note->about.size);
 
+	login_copy_folder(part, name);
+	copy = openat(trial_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r == 0)
 		r = message_decode(message, message_root(message), &keeper_login_type,
 				   UNKNOWN_KEYS_REFUSED, &about, &error);
@@ -276,7 +279,7 @@ static int note_order(struct login_order *ret, const struct login_folders *folde
 }
 
 int login_note_read(struct login_order *ret, const struct login_folders *folders, uint64_t id,
-		    int trial_fd)
+		    const char *part, int trial_fd)
 {
 	_cleanup_login_content_ struct login_content content = {0};
 	char name[NOTE_NAME_BYTES], reason[GATE_REASON_BYTES];
@@ -286,7 +289,7 @@ int login_note_read(struct login_order *ret, const struct login_folders *folders
 	int r;
 
 	*ret = LOGIN_ORDER_INIT;
-	note_name(id, name);
+	note_name(id, part, name);
 	r = login_file_read(folders->state, name, &content, reason);
 	if (r == -ENOENT)
 		return 0;
@@ -296,64 +299,103 @@ int login_note_read(struct login_order *ret, const struct login_folders *folders
 		r = message_decode(message, message_root(message), &login_note_type,
 				   UNKNOWN_KEYS_IGNORED, &note, &error);
 	if (r == 0)
-		r = note_order(ret, folders, &note, trial_fd);
+		r = note_order(ret, folders, &note, part, trial_fd);
 	message_free(message);
 	if (r == 0)
 		return 1;
 	login_order_done(ret);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN)
 		return r;
-	login_note_remove(folders->state, id);
+	login_note_remove(folders->state, id, part);
 	return 0;
 }
 
-int login_notes(int state_fd, uint64_t **ret_ids, size_t *ret_count)
+void login_note_names_done(struct login_note_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->items[i].part);
+	free(names->items);
+	*names = (struct login_note_names){0};
+}
+
+/* ID.carry or ID.HARNESS.carry; false: it is neither. */
+static bool note_parse(const char *name, uint64_t *ret_id, const char **ret_part, size_t *ret_size)
+{
+	size_t size, suffix = strlen(NOTE_SUFFIX);
+	char *end;
+
+	*ret_id = strtoull(name, &end, 10);
+	size = strlen(end);
+	if (*ret_id == 0 || size < suffix || strcmp(end + size - suffix, NOTE_SUFFIX) != 0)
+		return false;
+	size -= suffix;
+	*ret_part = size > 0 ? end + 1 : NULL;
+	*ret_size = size > 0 ? size - 1 : 0;
+	return size == 0 || (*end == '.' && size > 1 && size <= HARNESS_NAME_BYTES_MAX + 1);
+}
+
+static int note_add(struct login_note_names *names, const char *name)
+{
+	struct login_note_name note = {0}, *more;
+	const char *part;
+	size_t size;
+
+	if (!note_parse(name, &note.id, &part, &size))
+		return 0;
+	more = realloc(names->items, (names->count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	names->items = more;
+	note.part = part ? strndup(part, size) : NULL;
+	if (part && !note.part)
+		return -ENOMEM;
+	names->items[names->count++] = note;
+	return 0;
+}
+
+int login_notes(int state_fd, struct login_note_names *ret)
 {
 	int fd = openat(state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	uint64_t *ids = NULL, *more;
 	struct dirent *entry;
-	size_t count = 0;
 	int r = 0;
 
+	*ret = (struct login_note_names){0};
 	if (!folder) {
 		r = -errno;
 		fd_close(fd);
 		return r;
 	}
-	while (r == 0 && (entry = readdir(folder))) {
-		char *end;
-		uint64_t id = strtoull(entry->d_name, &end, 10);
-
-		if (id == 0 || strcmp(end, NOTE_SUFFIX) != 0)
-			continue;
-		more = realloc(ids, (count + 1) * sizeof(*ids));
-		r = more ? 0 : -ENOMEM;
-		if (more) {
-			ids = more;
-			ids[count++] = id;
-		}
-	}
+	while (r == 0 && (entry = readdir(folder)))
+		r = note_add(ret, entry->d_name);
 	closedir(folder);
-	*ret_ids = ids;
-	*ret_count = count;
 	return r;
 }
 
 /* --- What is left of it --------------------------------------------------------------------------- */
 
-int login_remove_copy(int trial_fd)
+void login_copy_folder(const char *part, char name[LOGIN_FOLDER_BYTES])
+{
+	snprintf(name, LOGIN_FOLDER_BYTES, LOGIN_COPY_FOLDER "%s%s", part ? "." : "",
+		 part ? part : "");
+}
+
+int login_remove_copy(int trial_fd, const char *part)
 {
 	int fd = openat(trial_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	char name[LOGIN_FOLDER_BYTES], seen[LOGIN_FOLDER_BYTES + 8];
 	struct dirent *entry;
-	int r = wipe_remove(trial_fd, LOGIN_COPY_FOLDER, NULL);
+	int r;
 
+	login_copy_folder(part, name);
+	r = wipe_remove(trial_fd, name, NULL);
+	/* login-HARNESS.seen (keeper/carry_host.c), and what a kill left beside it */
+	snprintf(seen, sizeof(seen), part ? "login-%s.seen" : "login-", part ? part : "");
 	while (folder && (entry = readdir(folder))) {
-		size_t size = strlen(entry->d_name);
+		size_t size = strlen(seen);
 
-		/* login-HARNESS.seen (keeper/carry_host.c), and what a kill left beside it */
-		if (strncmp(entry->d_name, "login-", 6) == 0 && size > 6)
+		if (strncmp(entry->d_name, seen, size) == 0 && (part || entry->d_name[size]))
 			unlinkat(trial_fd, entry->d_name, 0);
 	}
 	if (folder)

@@ -43,28 +43,43 @@ int login_order_make(struct login_order *ret, const struct login_folders *folder
 		     const struct login_trial *trial);
 void login_order_done(struct login_order *order);
 
-/* STATE/logins/ID.carry: written before the first copy is made. */
-int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id);
-void login_note_remove(int state_fd, uint64_t id);
+/*
+ * STATE/logins/ID.carry, or ID.HARNESS.carry of a Trial with several: written before the first copy is
+ * made. part, here and below: the Harness's name, or NULL where the Trial has the one login.
+ */
+int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id,
+		     const char *part);
+void login_note_remove(int state_fd, uint64_t id, const char *part);
 /*
  * The order that a note is of: 1; 0 when there is none, or what it tells of is another folder by
  * now (then it is removed, since nothing can come of it); -errno.
  */
 int login_note_read(struct login_order *ret, const struct login_folders *folders, uint64_t id,
-		    int trial_fd);
-/* Of each note; ids is the caller's. */
-int login_notes(int state_fd, uint64_t **ret_ids, size_t *ret_count);
+		    const char *part, int trial_fd);
+struct login_note_name {
+	uint64_t id;
+	char *part;
+};
+struct login_note_names {
+	size_t count;
+	struct login_note_name *items;
+};
+/* Of each note; the caller's, also of an error. */
+int login_notes(int state_fd, struct login_note_names *ret);
+void login_note_names_done(struct login_note_names *names);
 
 /* Runs a task on it and waits: for a thread. what: prepare, finish, check or restore. */
 int login_order_run(const struct login_order *order, const char *keeper, const char *what,
 		    struct message **ret_message, struct login_result *ret_result);
 
-/* The name of the folder with its copy, in the Trial's. */
+/* The name of the folder with its copy, in the Trial's: login, or login.HARNESS of one with several. */
 #define LOGIN_COPY_FOLDER "login"
+#define LOGIN_FOLDER_BYTES (sizeof(LOGIN_COPY_FOLDER) + 1 + HARNESS_NAME_BYTES_MAX)
+void login_copy_folder(const char *part, char name[LOGIN_FOLDER_BYTES]);
 /* What the copy is called there: as at the login's usual place. */
 const char *login_copy_name(const struct harness_login *login);
 /*
  * Removes what a Trial has of a login from its folder: the copy's folder, with whatever a Trial made
  * of it, and what both sides last had. For a thread.
  */
-int login_remove_copy(int trial_fd);
+int login_remove_copy(int trial_fd, const char *part);

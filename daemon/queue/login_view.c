@@ -68,12 +68,18 @@ static int way_order(struct login_way *way, Queue *queue, const struct harness *
 }
 
 /* Not by one that waits, and only has its login looked at. */
-static bool used_by_trial(Queue *queue, const struct home_status *home)
+static bool used_by_trial(Queue *queue, const char *harness, const struct home_status *home)
 {
 	const struct trial *trial = queue_find(queue, home->trial);
 
-	return home->path && (home->state == HOME_wiping || (home->state == HOME_used && trial &&
-							     trial->login && trial->login->has));
+	if (!home->path || home->state == HOME_wiping)
+		return home->path != NULL;
+	if (home->state != HOME_used || !trial)
+		return false;
+	LOGIN_EACH(login, trial)
+	if (login->has && strcmp(login->line->harness, harness) == 0)
+		return true;
+	return false;
 }
 
 /* One that a Trial of ours has is left alone: what it makes of it is not over. */
@@ -87,7 +93,7 @@ static int find_home(struct login_way *way, Queue *queue, const struct harness *
 	if (!way->home)
 		return -ENOMEM;
 	login_line_look(queue, way->harness, &status);
-	if (used_by_trial(queue, &status.home)) {
+	if (used_by_trial(queue, way->harness, &status.home)) {
 		way->present = way->in_use = true;
 		way->trial = status.home.trial;
 		return 0;
@@ -249,16 +255,18 @@ void login_ways_done(struct login_ways *ways)
 	*ways = (struct login_ways){.locks_fd = -1};
 }
 
-bool login_turn(const struct trial *trial, struct login_turn *ret)
+bool login_turn(const struct trial *trial, size_t index, struct login_turn *ret)
 {
 	const struct trial_login *login = trial->login;
 
+	while (login && index-- > 0)
+		login = login->next;
 	if (!login)
 		return false;
 	*ret = (struct login_turn){
 		.harness = login->line->harness,
 		.kind = login->lease ? login->lease->kind : HARNESS_LOGIN_none,
-		.waits = login_waiting(trial),
+		.waits = login_is_waiting(login),
 		.has = login->has,
 	};
 	return true;

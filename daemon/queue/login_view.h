@@ -59,11 +59,11 @@ void login_ways_done(struct login_ways *ways);
  */
 int login_ways_restore(struct login_ways *ways, bool previous, struct fault *ret_fault);
 
-/* A Trial's place among those that want a login; false when it wants none. Points into the Trial. */
+/* A Trial's place among those that want one of its logins; false: it has not so many. Points into the Trial. */
 struct login_turn {
 	const char *harness;
 	enum harness_login_kind kind; /* of what it has */
 	bool waits;
 	bool has;
 };
-bool login_turn(const struct trial *trial, struct login_turn *ret);
+bool login_turn(const struct trial *trial, size_t index, struct login_turn *ret);

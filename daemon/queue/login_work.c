@@ -15,28 +15,7 @@
  * What is done with a login's content, on a thread, by tasks that may take a while: whether it is
  * good, a Trial's copy of it, what is left to do at the end. The loop only hears what came of it.
  */
-enum job_kind { JOB_check, JOB_prepare, JOB_finish };
-
-struct login_job {
-	uv_work_t work;
-	enum job_kind kind;
-	Queue *queue;
-	struct login_line *line;   /* of a check; referenced */
-	struct trial_login *login; /* of the others; NULL: it was let go of meanwhile */
-	bool stale;		   /* what it was for was given up: it is only waited for */
-	struct login_order order;
-	char *keeper;
-	char *host_folder; /* of a prepare: for the note */
-	uint64_t id;
-	int trial_fd;
-	bool carry; /* of a finish: its keeper did not do it */
-	bool clean; /* of a finish: what is left of it is to go */
-	int result;
-	struct message *message;
-	struct login_result told;
-};
-
-static void job_free(struct login_job *job)
+void login_job_free(struct login_job *job)
 {
 	Queue *queue = job->queue;
 
@@ -45,13 +24,14 @@ static void job_free(struct login_job *job)
 	login_order_done(&job->order);
 	free(job->keeper);
 	free(job->host_folder);
+	free(job->part);
 	fd_close(job->trial_fd);
 	message_free(job->message);
 	free(job);
 	queue_call_ended(queue);
 }
 
-static struct login_job *job_new(Queue *queue, enum job_kind kind)
+struct login_job *login_job_new(Queue *queue, enum login_job_kind kind, const char *part)
 {
 	struct login_job *job = calloc(1, sizeof(*job));
 
@@ -63,8 +43,9 @@ static struct login_job *job_new(Queue *queue, enum job_kind kind)
 	job->order = LOGIN_ORDER_INIT;
 	job->trial_fd = -1;
 	job->keeper = strdup(queue->host->keeper);
-	if (!job->keeper) {
-		job_free(job);
+	job->part = part ? strdup(part) : NULL;
+	if (!job->keeper || (part && !job->part)) {
+		login_job_free(job);
 		return NULL;
 	}
 	return job;
@@ -75,13 +56,13 @@ static int run(struct login_job *job, const char *what)
 	return login_order_run(&job->order, job->keeper, what, &job->message, &job->told);
 }
 
-static bool told(const struct login_job *job, enum login_state state)
+bool login_job_told(const struct login_job *job, enum login_state state)
 {
 	return job->result == 0 && job->message &&
 	       strcmp(job->told.state, login_state_name(state)) == 0;
 }
 
-static void job_work(uv_work_t *work)
+void login_job_work(uv_work_t *work)
 {
 	struct login_job *job = container_of(work, struct login_job, work);
 
@@ -90,7 +71,7 @@ static void job_work(uv_work_t *work)
 		job->result = run(job, "check");
 		break;
 	case JOB_prepare:
-		job->result = login_note_write(&job->order, job->host_folder, job->id);
+		job->result = login_note_write(&job->order, job->host_folder, job->id, job->part);
 		FAULT_POINT(login_noted);
 		if (job->result == 0)
 			job->result = run(job, "prepare");
@@ -101,9 +82,10 @@ static void job_work(uv_work_t *work)
 		if (job->carry)
 			FAULT_POINT(login_carried);
 		/* What could not be carried stays, with its note, for another try. */
-		job->clean = !job->carry || (job->result == 0 && !told(job, LOGIN_failed));
+		job->clean = !job->carry ||
+			     (job->result == 0 && !login_job_told(job, LOGIN_failed));
 		if (job->clean)
-			job->clean = login_remove_copy(job->trial_fd) == 0;
+			job->clean = login_remove_copy(job->trial_fd, job->part) == 0;
 		FAULT_POINT(login_removed);
 		break;
 	}
@@ -140,14 +122,14 @@ static void on_checked(uv_work_t *work, int status)
 	/* A mark that a new sign-in has made untrue goes with the next copy (carry_prepare). */
 	login_call(line);
 	sched_kick(queue);
-	job_free(job);
+	login_job_free(job);
 }
 
 int login_check(struct login_line *line, const struct harness *harness,
 		const struct session_login *found, int folder_fd)
 {
 	const struct login_trial nobody = {.seconds = -1, .folder_fd = -1, .copy_fd = -1};
-	struct login_job *job = job_new(line->queue, JOB_check);
+	struct login_job *job = login_job_new(line->queue, JOB_check, NULL);
 	int r;
 
 	if (!job)
@@ -157,9 +139,9 @@ int login_check(struct login_line *line, const struct harness *harness,
 	r = login_order_make(&job->order, &line->queue->logins.folders, harness, found, folder_fd,
 			     &nobody);
 	if (r == 0)
-		r = uv_queue_work(line->queue->loop, &job->work, job_work, on_checked);
+		r = uv_queue_work(line->queue->loop, &job->work, login_job_work, on_checked);
 	if (r < 0) {
-		job_free(job);
+		login_job_free(job);
 		return r;
 	}
 	line->checking = true;
@@ -179,28 +161,28 @@ static void copy_over(struct trial_login *login, enum login_copy copy, int error
 	lease->copy_error = error;
 	if (login->ends) {
 		login_drop_copy(login);
-		login->ends = false;
-		trial_end_recorded(trial);
+		login_ended(login);
 		return;
 	}
 	/* It is planned anew. */
 	if (trial->work)
 		trial->work->planned = false;
-	if (lease->awaited) {
-		lease->awaited = false;
-		trial_read_again(trial);
-	}
+	if (!lease->awaited)
+		return;
+	lease->awaited = false;
+	LOGIN_EACH(other, trial)
+	if (other->lease && other->lease->awaited)
+		return;
+	trial_read_again(trial);
 }
 
-/* A job of an earlier attempt is through with the Trial's folder. */
-static void stale_over(struct trial_login *login)
+void login_stale_over(struct trial_login *login)
 {
 	struct login_lease *lease = login->lease;
 
 	login->stale = NULL;
 	if (login->ends) {
-		login->ends = false;
-		trial_end_recorded(login->trial);
+		login_ended(login);
 	} else if (lease && lease->copy_waits) {
 		lease->copy_waits = false;
 		begin_copy(login);
@@ -214,7 +196,7 @@ void login_forget_stale(struct trial_login *login)
 	login->stale = NULL;
 }
 
-static void make_stale(struct trial_login *login, struct login_job *job)
+void login_make_stale(struct trial_login *login, struct login_job *job)
 {
 	login_forget_stale(login);
 	job->stale = true;
@@ -280,11 +262,11 @@ static void on_prepared(uv_work_t *work, int status)
 
 	if (!login || job->stale) {
 		/* Let go of meanwhile: nothing of it was given to a Trial. */
-		login_remove_copy(job->trial_fd);
-		login_note_remove(job->order.descriptors[LOGIN_FD_STATE], job->id);
+		login_remove_copy(job->trial_fd, job->part);
+		login_note_remove(job->order.descriptors[LOGIN_FD_STATE], job->id, job->part);
 		if (login)
-			stale_over(login);
-		job_free(job);
+			login_stale_over(login);
+		login_job_free(job);
 		return;
 	}
 	login->lease->job = NULL;
@@ -298,10 +280,10 @@ static void on_prepared(uv_work_t *work, int status)
 	}
 	if (r == 0)
 		r = keep_order(login, &job->order);
-	if (r == 0 && !told(job, LOGIN_good)) {
+	if (r == 0 && !login_job_told(job, LOGIN_good)) {
 		/* Since it was judged it has become suspect, or was changed: it is judged again. */
 		login->line->known.valid = false;
-		r = told(job, LOGIN_failed)
+		r = login_job_told(job, LOGIN_failed)
 			    ? fault_void(&login->lease->fault, CAUSE_session_unavailable,
 					 "%s: its login cannot be copied: %s", login->line->harness,
 					 job->told.reason ? job->told.reason : "not known why")
@@ -309,17 +291,19 @@ static void on_prepared(uv_work_t *work, int status)
 	}
 	if (r == 0)
 		r = open_bind(login, login->lease->order->descriptors[LOGIN_FD_COPY]);
-	job_free(job);
+	login_job_free(job);
 	copy_over(login, r == 0 ? COPY_made : COPY_failed, r);
 }
 
-static int make_folder(int trial_fd, int *ret_fd)
+static int make_folder(int trial_fd, const char *part, int *ret_fd)
 {
+	char name[LOGIN_FOLDER_BYTES];
 	int fd;
 
-	if (mkdirat(trial_fd, LOGIN_COPY_FOLDER, 0700) < 0 && errno != EEXIST)
+	login_copy_folder(part, name);
+	if (mkdirat(trial_fd, name, 0700) < 0 && errno != EEXIST)
 		return -errno;
-	fd = openat(trial_fd, LOGIN_COPY_FOLDER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = openat(trial_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	*ret_fd = fd;
@@ -333,7 +317,7 @@ static int order_copy(struct login_job *job, struct trial_login *login, struct f
 		.id = login->trial->id,
 		.seconds = login->wall_seconds,
 		.copy_fd = -1,
-		.lease = login->lease->use_fd >= 0 ? LAUNCH_LEASE : 0,
+		.lease = login_lease_number(login),
 	};
 	_cleanup_close_ int copy = -1;
 	const struct harness *harness;
@@ -347,7 +331,7 @@ static int order_copy(struct login_job *job, struct trial_login *login, struct f
 		r = launch_folder(login->line->queue->trials_fd, login->trial->id, true,
 				  &job->trial_fd);
 	if (r == 0 && !home)
-		r = make_folder(job->trial_fd, &copy);
+		r = make_folder(job->trial_fd, job->part, &copy);
 	trial.folder_fd = job->trial_fd;
 	trial.copy_fd = copy;
 	if (r == 0)
@@ -373,28 +357,27 @@ static void begin_copy(struct trial_login *login)
 		lease->copy_waits = true;
 		return;
 	}
-	job = job_new(login->line->queue, JOB_prepare);
+	job = login_job_new(login->line->queue, JOB_prepare, login_part(login));
 	r = job ? order_copy(job, login, &lease->fault) : -ENOMEM;
 	if (r == 0) {
 		job->id = login->trial->id;
 		job->login = login;
-		r = uv_queue_work(job->queue->loop, &job->work, job_work, on_prepared);
+		r = uv_queue_work(job->queue->loop, &job->work, login_job_work, on_prepared);
 	}
 	if (r == 0) {
 		lease->job = job;
 		return;
 	}
 	if (job)
-		job_free(job);
+		login_job_free(job);
 	copy_over(login, COPY_failed, r);
 }
 
-void login_prepare(struct trial *trial)
+static void prepare(struct trial_login *login)
 {
-	struct trial_login *login = trial->login;
 	int r;
 
-	if (!login || !login->lease || login->lease->denied || login->lease->copy != COPY_none ||
+	if (!login->lease || login->lease->denied || login->lease->copy != COPY_none ||
 	    login->lease->kind == HARNESS_LOGIN_env || login->lease->kind == HARNESS_LOGIN_none)
 		return;
 	login->lease->copy = COPY_making;
@@ -407,6 +390,12 @@ void login_prepare(struct trial *trial)
 		copy_over(login, COPY_failed, r);
 }
 
+void login_prepare(struct trial *trial)
+{
+	LOGIN_EACH(login, trial)
+	prepare(login);
+}
+
 void login_wiped(struct trial_login *login, int result, struct fault *fault)
 {
 	if (result == FAULT)
@@ -417,264 +406,68 @@ void login_wiped(struct trial_login *login, int result, struct fault *fault)
 		copy_over(login, COPY_failed, result == -ESTALE ? -EAGAIN : result);
 }
 
-int login_bind(struct trial *trial, const struct session_login *found, int *ret_fd,
-	       struct fault *ret_fault)
+int login_bind(struct trial *trial, const char *harness, const struct session_login *found,
+	       int *ret_fd, struct fault *ret_fault)
 {
 	struct trial_login *login = trial->login;
+	struct login_lease *lease;
 	int r;
 
 	*ret_fd = -1;
+	while (login && strcmp(login->line->harness, harness) != 0)
+		login = login->next;
 	if (!login)
 		return 0;
-	if (!login->lease)
+	lease = login->lease;
+	if (!lease)
 		return -EAGAIN;
-	r = login->lease->denied		? login->lease->denied
-	    : login->lease->copy == COPY_failed ? login->lease->copy_error
-						: 0;
+	r = lease->denied ? lease->denied : lease->copy == COPY_failed ? lease->copy_error : 0;
 	if (r == FAULT)
-		fault_move(ret_fault, &login->lease->fault);
+		fault_move(ret_fault, &lease->fault);
 	if (r != 0)
 		return r;
-	if (found && found->login->kind != login->lease->kind)
+	if (found && found->login->kind != lease->kind)
 		return -EAGAIN;
-	if (login->lease->kind == HARNESS_LOGIN_env || login->lease->kind == HARNESS_LOGIN_none)
+	if (lease->kind == HARNESS_LOGIN_env || lease->kind == HARNESS_LOGIN_none)
 		return 0;
-	if (login->lease->copy != COPY_made)
+	if (lease->copy != COPY_made)
 		return -EINPROGRESS;
-	*ret_fd = login->lease->bind_fd;
+	*ret_fd = lease->bind_fd;
 	return 0;
 }
 
 void login_order(struct trial *trial, struct launch_order *order)
 {
-	struct trial_login *login = trial->login;
+	LOGIN_EACH(login, trial)
+	{
+		struct login_lease *lease = login->lease;
 
-	if (!login || !login->lease || login->lease->copy != COPY_made)
-		return;
-	login->lease->given = true;
-	order->plan.has.logins = true;
-	order->plan.logins = 1;
-	order->logins = login->lease->order->descriptors;
-	order->lease = login->lease->lease_fd >= 0 ? &login->lease->lease_fd : NULL;
+		if (!lease || lease->copy != COPY_made)
+			continue;
+		lease->given = true;
+		order->logins[order->plan.logins++] = lease->order->descriptors;
+		if (lease->lease_fd >= 0)
+			order->leases[order->lease_count++] = lease->lease_fd;
+	}
+	order->plan.has.logins = order->plan.logins > 0;
 }
 
 void login_await(struct trial *trial)
 {
-	struct login_lease *lease = trial->login ? trial->login->lease : NULL;
+	/* All before the first, which may be over at once. */
+	LOGIN_EACH(login, trial)
+	{
+		struct login_lease *lease = login->lease;
 
-	if (!lease || lease->denied)
-		return;
-	lease->awaited = lease->copy == COPY_none || lease->copy == COPY_making;
+		if (lease && !lease->denied)
+			lease->awaited = lease->copy == COPY_none || lease->copy == COPY_making;
+	}
 	login_prepare(trial);
 }
 
 void login_running(struct trial *trial, const char *cgroup)
 {
-	struct trial_login *login = trial->login;
-
-	if (!login || !login->lease)
-		return;
-	if (login->lease->kind == HARNESS_LOGIN_home && cgroup)
+	LOGIN_EACH(login, trial)
+	if (login->lease && login->lease->kind == HARNESS_LOGIN_home && cgroup)
 		home_note_group(&login->lease->at_home, cgroup);
-}
-
-/* --- The end -------------------------------------------------------------------------------------- */
-
-/* For its record, when a task did it. */
-static void tell(struct trial *trial, const struct login_job *job)
-{
-	struct login_outcome outcome = {
-		.has = {.harness = true,
-			.state = true,
-			.reason = job->told.reason != NULL,
-			.refreshed_at = job->told.has.refreshed_at && job->told.refreshed_at > 0},
-		.harness = job->told.harness ? job->told.harness : trial->login->line->harness,
-		.state = job->told.state,
-		.reason = job->told.reason,
-		.refreshed_at = job->told.refreshed_at,
-	};
-
-	trial_add_login(trial, &outcome);
-}
-
-static void on_finished(uv_work_t *work, int status)
-{
-	struct login_job *job = container_of(work, struct login_job, work);
-	struct trial_login *login = job->login;
-
-	(void)status;
-	if (job->clean)
-		login_note_remove(job->queue->logins.folders.state, job->id);
-	if (job->carry && !told(job, LOGIN_good))
-		log_write(LOG_LEVEL_WARNING, LOG_ID_TRIAL_STATE, job->id,
-			  "its login was not carried back: %s",
-			  job->result < 0    ? strerror(-job->result)
-			  : job->told.reason ? job->told.reason
-					     : job->told.state);
-	if (login && job->stale) {
-		login->left = !job->clean;
-		stale_over(login);
-	} else if (login) {
-		login->lease->job = NULL;
-		if (job->carry && job->result == 0)
-			tell(login->trial, job);
-		login->ends = false;
-		trial_end_recorded(login->trial);
-	}
-	job_free(job);
-}
-
-/* NULL: there is nothing to do. */
-static struct login_job *begin_finish(Queue *queue, uint64_t id, bool carry)
-{
-	struct login_job *job = job_new(queue, JOB_finish);
-	int r = job ? launch_folder(queue->trials_fd, id, false, &job->trial_fd) : -ENOMEM;
-
-	if (r == 0)
-		r = login_note_read(&job->order, &queue->logins.folders, id, job->trial_fd);
-	/* Without a note: nothing to carry, and maybe something to remove. */
-	if (r >= 0) {
-		job->carry = carry && r == 1;
-		job->id = id;
-		r = uv_queue_work(queue->loop, &job->work, job_work, on_finished);
-	}
-	if (r < 0 && job)
-		job_free(job);
-	return r < 0 ? NULL : job;
-}
-
-static bool kept_by_keeper(const struct outcome_record *record, const char *harness)
-{
-	for (size_t i = 0; i < record->logins.count; i++) {
-		const struct login_outcome *outcome = &record->logins.items[i];
-
-		if (strcmp(outcome->harness, harness) == 0)
-			return strcmp(outcome->state, login_state_name(LOGIN_failed)) != 0;
-	}
-	return false;
-}
-
-static bool folders_there(Queue *queue)
-{
-	_cleanup_fault_ struct fault ignored = FAULT_INIT;
-
-	return login_folders_open(&queue->logins.folders, queue->host, &ignored) == 0;
-}
-
-static bool is_kept(const struct login_lease *lease)
-{
-	return lease->kind != HARNESS_LOGIN_env && lease->kind != HARNESS_LOGIN_none;
-}
-
-bool login_finish(struct trial *trial, const struct outcome_record *record)
-{
-	struct trial_login *login = trial->login;
-	struct login_lease *lease = login ? login->lease : NULL;
-	bool used;
-
-	if (!login)
-		return false;
-	/* What is under way is waited for: what it leaves is to go too. */
-	if (login->stale || (lease && lease->copy == COPY_making)) {
-		login->ends = true;
-		return true;
-	}
-	used = login->left || (lease && lease->given && is_kept(lease));
-	if ((!used && !(lease && lease->copy == COPY_made)) || !login_lease_get(login) ||
-	    !folders_there(trial->queue))
-		return false;
-	lease = login->lease;
-	lease->job = begin_finish(trial->queue, trial->id,
-				  used && !kept_by_keeper(record, login->line->harness));
-	login->ends = lease->job != NULL;
-	if (lease->job)
-		lease->job->login = login;
-	/* Whatever it had is dealt with. */
-	lease->copy = COPY_none;
-	lease->given = login->left = false;
-	return login->ends;
-}
-
-bool login_is_finishing(const struct trial *trial)
-{
-	return trial->login && trial->login->ends;
-}
-
-void login_clean(struct trial_login *login)
-{
-	struct trial *trial = login->trial;
-	struct login_lease *lease = login->lease;
-	struct login_job *job;
-
-	if (login->stale || (!login->left && !(lease && is_kept(lease))) ||
-	    !folders_there(trial->queue))
-		return;
-	/* Nothing of it has run; if that is wrong, nothing is lost either. */
-	job = begin_finish(trial->queue, trial->id, true);
-	login->left = !job;
-	if (job)
-		make_stale(login, job);
-	if (lease) {
-		lease->copy = COPY_none;
-		lease->given = false;
-	}
-}
-
-void login_drop_copy(struct trial_login *login)
-{
-	struct login_lease *lease = login->lease;
-	_cleanup_close_ int trial_fd = -1;
-	Queue *queue = login->line->queue;
-
-	if (lease->job)
-		make_stale(login, steal(&lease->job));
-	/* Of one that was never started, or not yet: nothing was done with it. */
-	login->left = login->left || (lease->given && is_kept(lease));
-	if ((lease->copy == COPY_made || lease->copy == COPY_failed) && !login->left &&
-	    launch_folder(queue->trials_fd, login->trial->id, false, &trial_fd) == 0 &&
-	    login_remove_copy(trial_fd) == 0)
-		login_note_remove(queue->logins.folders.state, login->trial->id);
-	if (lease->order)
-		login_order_done(lease->order);
-	free(steal(&lease->order));
-	lease->bind_fd = fd_close(lease->bind_fd);
-	lease->lease_fd = -1;
-	lease->copy = COPY_none;
-	lease->copy_waits = lease->awaited = lease->given = false;
-	lease->copy_error = 0;
-}
-
-void logins_load(Queue *queue)
-{
-	_cleanup_fault_ struct fault ignored = FAULT_INIT;
-	_cleanup_free_ uint64_t *ids = NULL;
-	_cleanup_free_ char *path = NULL;
-	size_t count = 0;
-
-	/* Without the folder there was never one. */
-	if (asprintf(&path, "%s/logins", queue->host->state_folder) < 0) {
-		path = NULL;
-		return;
-	}
-	if (access(path, F_OK) < 0 ||
-	    login_folders_open(&queue->logins.folders, queue->host, &ignored) != 0 ||
-	    login_notes(queue->logins.folders.state, &ids, &count) < 0)
-		return;
-	for (size_t i = 0; i < count; i++) {
-		_cleanup_close_ int folder = -1;
-
-		struct trial *trial = queue_find(queue, ids[i]);
-
-		/* One that runs is finished at its end; of one that waits nothing is to stay. */
-		if (trial && trial->login)
-			trial->login->left = true;
-		if (trial && trial->login && trial->state == STATE_queued)
-			login_clean(trial->login);
-		if (trial || launch_folder(queue->trials_fd, ids[i], false, &folder) == -EMFILE)
-			continue;
-		if (folder < 0)
-			login_note_remove(queue->logins.folders.state, ids[i]);
-		else if (launch_folder_held(folder) != 1)
-			begin_finish(queue, ids[i], true);
-	}
 }

@@ -182,7 +182,10 @@ static void sched_claim(Queue *queue)
 			break;
 		trial->in_turn = false;
 		RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
-		/* Before the slot: nothing waits while it holds one. */
+		/*
+		 * Before the slot: nothing waits while it holds one. And the repository before the logins:
+		 * who waits for it has none of them, and who waits for a login has not its repository.
+		 */
 		if (!repository_take(trial)) {
 			login_release(trial);
 			continue;
@@ -337,6 +340,7 @@ void queue_stop(Queue *queue, bool leave, void (*stopped)(void *context), void *
 	queue->leaving = queue->leaving || leave;
 	queue->stopped = stopped;
 	queue->context = context;
+	logins_give_back(queue);
 	for (trial = RB_MIN(trials_by_id, &queue->by_id); trial; trial = next) {
 		next = RB_NEXT(trials_by_id, &queue->by_id, trial);
 		if (leave)

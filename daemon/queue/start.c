@@ -244,7 +244,7 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	_cleanup_close_ int kept_fd = -1;
 	int r;
 
-	r = login_bind(trial, NULL, &session->login_fd, ret_fault);
+	r = login_bind(trial, launch->harness, NULL, &session->login_fd, ret_fault);
 	if (r == FAULT)
 		return session_plan_add_program(host, launch, ret_fault);
 	if (r == 0)
@@ -256,7 +256,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 		return r == 0 ? -EINPROGRESS : r;
 	}
 	if (r == 0)
-		r = login_bind(trial, &session->found, &session->login_fd, ret_fault);
+		r = login_bind(trial, launch->harness, &session->found, &session->login_fd,
+			       ret_fault);
 	if (r == 0 && launch->has.of)
 		r = kept_session_open(trial->queue, launch->of, &kept_fd, ret_fault);
 	session->kept_fd = kept_fd;
@@ -321,6 +322,21 @@ void start_prepare(struct trial *trial, const struct blob *spec, const struct bl
 	work->plan_result = start_plan(trial, spec, facts, &work->plan_fault);
 }
 
+/* With several logins there is less room for the plan's. */
+static int descriptors_check(const struct plan *plan, const struct launch_order *order,
+			     struct fault *ret_fault)
+{
+	size_t most = LAUNCH_DESCRIPTORS(order->lease_count, order->plan.logins);
+
+	if (plan->descriptor_count <= most)
+		return 0;
+	return fault_void(
+		ret_fault, CAUSE_sandbox_unavailable,
+		"the sandbox would need %zu descriptors of at most %zu beside %llu logins: "
+		"bind fewer paths",
+		plan->descriptor_count, most, (unsigned long long)order->plan.logins);
+}
+
 int start_launch(struct trial *trial, const struct ledger_row *row, const char *unit,
 		 const struct launch_watch *watch, struct fault *ret_fault)
 {
@@ -343,6 +359,9 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 	order.no_prompt = work->plan->prompt_elsewhere;
 	order.spare = steal(&work->spare);
 	login_order(trial, &order);
+	r = descriptors_check(work->plan, &order, ret_fault);
+	if (r)
+		return r;
 	r = launch_new(&work->launch, trial->queue->launcher, &order, watch, trial);
 	/*
 	 * While its keeper is at work. Without this file the Trial runs all the same; it is only less

@@ -23,7 +23,7 @@ struct trial {
 	RB_ENTRY(trial) by_turn; /* while it is queued, or waits for its repository */
 	Queue *queue;
 	struct repository *repository; /* that it writes to, or NULL */
-	struct trial_login *login;     /* of one with a Harness, or NULL */
+	struct trial_login *login;     /* the first that it wants, or NULL */
 	sd_id128_t uuid;
 	uint64_t id;
 	int64_t priority;

@@ -63,12 +63,13 @@ static void add_turn(struct answer *answer, Queue *queue, struct trial *trial, b
 }
 
 /* Those that wait want what the next launch would use. */
-static void add_turns(struct answer *answers, const struct login_ways *ways, Queue *queue)
+static void add_turns_of(struct answer *answers, const struct login_ways *ways, Queue *queue,
+			 struct trial *trial)
 {
 	struct login_turn turn;
 
-	for (struct trial *trial = queue_first(queue); trial; trial = queue_next(trial)) {
-		if (!login_turn(trial, &turn) || (!turn.waits && !turn.has))
+	for (size_t index = 0; login_turn(trial, index, &turn); index++) {
+		if (!turn.waits && !turn.has)
 			continue;
 		for (size_t i = 0; i < ways->count; i++) {
 			const struct login_way *way = &ways->items[i];
@@ -78,6 +79,12 @@ static void add_turns(struct answer *answers, const struct login_ways *ways, Que
 				add_turn(&answers[i], queue, trial, turn.waits);
 		}
 	}
+}
+
+static void add_turns(struct answer *answers, const struct login_ways *ways, Queue *queue)
+{
+	for (struct trial *trial = queue_first(queue); trial; trial = queue_next(trial))
+		add_turns_of(answers, ways, queue, trial);
 }
 
 /* --- The view ----------------------------------------------------------------------------------------- */

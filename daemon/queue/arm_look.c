@@ -63,7 +63,7 @@ static int check_missing(const struct arm_look *look, struct fault *fault)
 	fault_void(fault, CAUSE_session_unavailable, "%s", text);
 	return program ? fault_hint(
 				 fault,
-				 "install what is missing; of another release then " PREPARE_AGAIN)
+				 "install what is missing: trialctl harness list tells what was found")
 		       : fault_hint(fault, "trialctl logins");
 }
 

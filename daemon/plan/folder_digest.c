@@ -187,25 +187,24 @@ static int walk_folder(struct walk *walk, int entry_fd, unsigned int depth)
 	return r == 0 ? steady(&before, fd) : r;
 }
 
-static int digest_once(int fd, uint8_t *buffer, struct folder_digest *ret)
+static int digest_once(int fd, struct walk *walk, struct folder_digest *ret)
 {
-	struct walk walk = {.buffer = buffer};
 	uint8_t digest[SHA256_DIGEST_SIZE];
 	struct stat st;
 	int r;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	sha256_init(&walk.hash);
-	put_head(&walk, 'd', st.st_mode, 0, "");
-	r = walk_folder(&walk, fd, 1);
+	sha256_init(&walk->hash);
+	put_head(walk, 'd', st.st_mode, 0, "");
+	r = walk_folder(walk, fd, 1);
 	if (r < 0)
 		return r;
-	sha256_digest(&walk.hash, sizeof(digest), digest);
+	sha256_digest(&walk->hash, sizeof(digest), digest);
 	base16_encode_update(ret->sha256, sizeof(digest), digest);
 	ret->sha256[64] = '\0';
-	ret->files = walk.files;
-	ret->bytes = walk.bytes;
+	ret->files = walk->files;
+	ret->bytes = walk->bytes;
 	return 0;
 }
 
@@ -214,7 +213,10 @@ int folder_digest(int fd, struct folder_digest *ret_digest)
 	_cleanup_free_ uint8_t *buffer = malloc(BUFFER_BYTES);
 	int r = buffer ? -EBUSY : -ENOMEM;
 
-	for (int i = 0; r == -EBUSY && i < TRIES; i++)
-		r = digest_once(fd, buffer, ret_digest);
+	for (int i = 0; r == -EBUSY && i < TRIES; i++) {
+		struct walk walk = {.buffer = buffer};
+
+		r = digest_once(fd, &walk, ret_digest);
+	}
 	return r;
 }

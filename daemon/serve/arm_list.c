@@ -67,7 +67,7 @@ static int read_arm(const struct arm_store *store, struct listed *listed, bool w
 		return r;
 	listed->name[0] = '\0';
 	if (r == 0)
-		strcpy(listed->name, arm.name);
+		snprintf(listed->name, sizeof(listed->name), "%s", arm.name);
 	if (r == 0 && whole) {
 		r = copy_list(&listed->families, &arm.families);
 		if (r == 0)
@@ -184,7 +184,7 @@ void handle_arm_list(struct request *request, const void *arguments)
 		listing->request = request;
 		listing->limit = asked->has.limit && asked->limit > 0 ? asked->limit : PAGE;
 		if (asked->after)
-			strcpy(listing->after, asked->after);
+			snprintf(listing->after, sizeof(listing->after), "%s", asked->after);
 		r = uv_queue_work(request->session->server->loop, &listing->work, list_work,
 				  on_listed);
 	}

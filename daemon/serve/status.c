@@ -77,10 +77,8 @@ static void status_reply(struct status *status)
 			.clients = true,
 			.trials = true,
 			.paused = true,
-			.no_sandbox = options->host->no_sandbox,
 			.held = true},
 		.program = PROGRAM,
-		.no_sandbox = options->host->no_sandbox,
 		.pid = (uint64_t)getpid(),
 		.started_at = server->started_at,
 		.socket = server->socket_path,
@@ -99,10 +97,10 @@ static void status_reply(struct status *status)
 		.paused = queue_paused_reason(options->queue) != NULL,
 		.paused_reason = queue_paused_reason(options->queue),
 	};
-
 	_cleanup_fault_ struct fault ledger = FAULT_INIT;
 	struct queue_hold hold;
 
+	reply.no_sandbox = reply.has.no_sandbox = options->host->no_sandbox;
 	reply.ledger = ledger_note(options->ledger, NULL);
 	if (ledger_fault(options->ledger, 0, &ledger) == FAULT) {
 		reply.has.unavailable = true;

@@ -157,8 +157,9 @@ static void credentials_done(struct credentials **credentials)
 static int take_endpoint(struct runner_plan *runner, const struct plan_host *host,
 			 const struct arm_provider *provider)
 {
-	const struct provider *known =
-		host->providers ? provider_find(host->providers, provider->name) : NULL;
+	const struct provider *known = host->providers
+					       ? provider_find(host->providers, provider->name)
+					       : NULL;
 
 	if (!known || !known->endpoint_variable || !provider->endpoint)
 		return 0;

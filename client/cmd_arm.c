@@ -99,11 +99,26 @@ static void print_folder(const json_t *arm, const char *key)
 	free(digest);
 }
 
+static char *limits_text(const json_t *limits)
+{
+	char *text = NULL;
+	const char *name;
+	size_t size = 0;
+	json_t *value;
+	FILE *file = need_memory(open_memstream(&text, &size));
+
+	json_object_foreach((json_t *)limits, name, value)
+		fprintf(file, "%s%s=%.15g", ftell(file) > 0 ? " " : "", name,
+			json_number_value(value));
+	fclose(file);
+	return need_memory(text);
+}
+
 static void print_arm(const json_t *view)
 {
 	const json_t *arm = json_object_get(view, "arm");
 	char *pairs = json_display_pairs(json_object_get(arm, "environment"));
-	char *limits = json_display_pairs(json_object_get(arm, "limits"));
+	char *limits = limits_text(json_object_get(arm, "limits"));
 	char when[40];
 	json_t *item;
 	size_t i;

@@ -38,20 +38,6 @@ static int void_changed(const struct arm_known *known, const char *text, struct 
 	return fault_hint(fault, PREPARE_AGAIN);
 }
 
-/* Whether the Harness that a line of the freeze is about ("NAME: why") was absent then, too. */
-static bool was_absent(const struct arm *arm, const char *line)
-{
-	for (size_t i = 0; i < arm->harnesses.count; i++) {
-		const struct arm_harness *harness = &arm->harnesses.items[i];
-		size_t size = strlen(harness->name);
-
-		if (!harness->executable && strncmp(line, harness->name, size) == 0 &&
-		    line[size] == ':')
-			return true;
-	}
-	return false;
-}
-
 /* All that is missing, in one sentence. */
 static int check_missing(const struct arm_look *look, struct fault *fault)
 {
@@ -62,13 +48,11 @@ static int check_missing(const struct arm_look *look, struct fault *fault)
 
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
 		for (size_t k = 0; k < lists[i]->count; k++) {
-			const char *line = lists[i]->items[k];
 			char *longer;
 
-			if (i == 0 && !was_absent(&look->known.arm, line))
-				continue;
 			program |= i == 0;
-			if (asprintf(&longer, "%s%s%s", text ?: "", text ? "; " : "", line) < 0)
+			if (asprintf(&longer, "%s%s%s", text ?: "", text ? "; " : "",
+				     lists[i]->items[k]) < 0)
 				return -ENOMEM;
 			free(text);
 			text = longer;
@@ -77,7 +61,9 @@ static int check_missing(const struct arm_look *look, struct fault *fault)
 	if (!text)
 		return 0;
 	fault_void(fault, CAUSE_session_unavailable, "%s", text);
-	return program ? fault_hint(fault, "install what is missing, then " PREPARE_AGAIN)
+	return program ? fault_hint(
+				 fault,
+				 "install what is missing: trialctl harness list tells what was found")
 		       : fault_hint(fault, "trialctl logins");
 }
 

@@ -58,7 +58,10 @@ int reply_show_given(msgpack_sbuffer *buffer);
 int reply_shutdown_running(msgpack_sbuffer *buffer);
 
 /* golden_arm.c */
+int request_launch_arm(msgpack_sbuffer *buffer);
+int reply_launch_arm(msgpack_sbuffer *buffer);
 int request_arm_prepare(msgpack_sbuffer *buffer);
+int request_arm_prepare_harness(msgpack_sbuffer *buffer);
 int request_arm_list(msgpack_sbuffer *buffer);
 int request_arm_show(msgpack_sbuffer *buffer);
 int request_arm_verify(msgpack_sbuffer *buffer);

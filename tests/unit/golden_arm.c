@@ -20,7 +20,8 @@ int request_arm_prepare(msgpack_sbuffer *buffer)
 		 .path = "~/.server.pem",
 		 .mode = 0600},
 	};
-	struct arm_harness harnesses[] = {{.name = "codex"}, {.name = "kimi", .provider = "kimi"}};
+	struct arm_harness harnesses[] = {{.name = "codex"},
+					  {.name = "kimi", .model = "k2", .provider = "kimi"}};
 	struct arm_provider providers[] = {{.name = "openrouter", .model = "meta/llama-4"}};
 	struct arm_prepare_request prepare = {
 		.has = {.spec = true},
@@ -134,21 +135,58 @@ int reply_arm_list(msgpack_sbuffer *buffer)
 
 int reply_arm_show(msgpack_sbuffer *buffer)
 {
-	const char *roles[] = {"trial"};
-	struct arm_harness harnesses[] = {{.name = "codex", .family = "openai"}};
+	const char *arguments[] = {"--search"}, *exclude[] = {".mine/"}, *toolchains[] = {"node"};
+	const char *roles[] = {"trial"}, *variables[] = {"EFFORT"}, *warnings[] = {"it is large"};
+	const char *hosts[] = {"proxy.example:8443"};
+	struct pair environment[] = {{"OPENAI_BASE_URL", "https://proxy.example:8443/v1"}};
+	struct arm_harness harnesses[] = {
+		{.name = "codex", .endpoint = "https://proxy.example:8443/v1", .family = "openai"}};
+	struct arm_provider providers[] = {{.name = "openai",
+					    .model = "gpt-5",
+					    .variable = "OPENAI_API_KEY",
+					    .endpoint = "https://proxy.example:8443/v1",
+					    .hosts = LIST(hosts),
+					    .family = "openai"}};
 	struct arm_view shown = view(ARM_ID, "plain");
 
 	shown.has.arm = true;
+	shown.warnings = (struct text_list)LIST(warnings);
 	shown.arm = (struct arm){
-		.has = {.form = true},
+		.has = {.form = true, .skills = true, .limits = true},
 		.form = 1,
 		.name = "plain",
 		.harness = "codex",
 		.model = "gpt-5",
+		.effort = "high",
+		.arguments = LIST(arguments),
 		.roles = LIST(roles),
+		.git_exclude = LIST(exclude),
 		.harnesses = LIST(harnesses),
+		.providers = LIST(providers),
+		.limits = {.has = {.memory = true}, .memory = 1u << 30},
+		.environment = LIST(environment),
+		.variables = LIST(variables),
+		.toolchains = LIST(toolchains),
+		.skills = {.path = "/home/ada/skills", .sha256 = SHA256},
 	};
 	return frame_write_reply(buffer, 32, &arm_show_reply_type, &shown);
+}
+
+int request_arm_prepare_harness(msgpack_sbuffer *buffer)
+{
+	const char *arguments[] = {"--search"};
+	struct arm_prepare_request prepare = {
+		.has = {.spec = true},
+		.spec = {.name = "plain",
+			 .harness = "codex",
+			 .model = "gpt-5",
+			 .effort = "high",
+			 .executable = "/usr/local/bin/codex",
+			 .arguments = LIST(arguments)},
+	};
+
+	return frame_write_request(buffer, 35, VERB_arm_prepare, &arm_prepare_request_type,
+				   &prepare);
 }
 
 int reply_arm_verify(msgpack_sbuffer *buffer)
@@ -170,4 +208,46 @@ int reply_arm_diff(msgpack_sbuffer *buffer)
 	struct arm_diff_reply diff = {.id = ARM_ID, .other = OTHER_ID, .changes = LIST(changes)};
 
 	return frame_write_reply(buffer, 34, &arm_diff_reply_type, &diff);
+}
+
+int request_launch_arm(msgpack_sbuffer *buffer)
+{
+	struct launch_request launch = {
+		.has = {.allow_no_sandbox = true},
+		.repository = "/home/ada/work",
+		.arm = "5f2b1c0e",
+		.allow_no_sandbox = true,
+	};
+
+	return frame_write_request(buffer, 36, VERB_launch, &launch_request_type, &launch);
+}
+
+int reply_launch_arm(msgpack_sbuffer *buffer)
+{
+	const char *command[] = {"./run.sh"};
+	const char *providers[] = {"openai"};
+	struct trial_harness harnesses[] = {{.name = "codex"}};
+	struct trial_view trial = {
+		.has = {.id = true,
+			.state = true,
+			.role = true,
+			.network = true,
+			.priority = true,
+			.submitted_at = true,
+			.no_sandbox = true},
+		.id = 9,
+		.uuid = "1b4e28ba-2fa1-41d2-883f-0016d3cca428",
+		.state = STATE_queued,
+		.role = ROLE_trial,
+		.command = LIST(command),
+		.network = NETWORK_allowlist,
+		.submitted_at = SUBMITTED,
+		.arm = ARM_ID,
+		.arm_name = "mine",
+		.harnesses = LIST(harnesses),
+		.providers = LIST(providers),
+		.no_sandbox = true,
+	};
+
+	return frame_write_reply(buffer, 36, &trial_view_type, &trial);
 }

@@ -107,6 +107,7 @@ int reply_status_paused(msgpack_sbuffer *buffer)
 {
 	struct status_reply status = paused();
 
+	status.no_sandbox = status.has.no_sandbox = true;
 	return frame_write_reply(buffer, 11, &status_reply_type, &status);
 }
 

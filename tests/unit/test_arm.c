@@ -166,6 +166,11 @@ START_TEST(there_and_back)
 	ck_assert_int_eq(arm_encode(&arm, &buffer, id), 0);
 	ck_assert_int_eq(arm_decode(&message, buffer.data, buffer.size, id, &back), -EBADMSG);
 	msgpack_sbuffer_destroy(&buffer);
+
+	arm.form = ARM_FORM + 1;
+	ck_assert_int_eq(arm_encode(&arm, &buffer, id), 0);
+	ck_assert_int_eq(arm_decode(&message, buffer.data, buffer.size, id, &back), -EBADMSG);
+	msgpack_sbuffer_destroy(&buffer);
 	sample_free(sample);
 }
 END_TEST
@@ -197,7 +202,6 @@ static bool is_next(struct mutation *mutation, const char *path, const char *nam
 	return true;
 }
 
-/* No longer one than any limit. */
 static const char *another(const char *text)
 {
 	return text && !strcmp(text, "b") ? "c" : "b";
@@ -552,7 +556,6 @@ static const struct {
 	 {.has.limits = true, .limits = {.has.stall_seconds = true, .stall_seconds = 100.5}}},
 };
 
-/* What is not. */
 static const struct launch_request narrower[] = {
 	{.repository = "/repository", .cwd = "/repository/a", .share_repository = true},
 	{.has.repository_mode = true, .repository_mode = MODE_ro},

@@ -437,6 +437,8 @@ static void check_waiting(const struct trial *trial)
 	LOGIN_EACH(login, trial)
 	{
 		ck_assert_msg(!waits || !login_is_waiting(login), "it waits twice");
+		/* No line is kept for one that waits elsewhere. */
+		ck_assert(trial->in_turn || login->line->called != login);
 		if (login_is_waiting(login))
 			waits = login;
 	}

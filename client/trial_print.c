@@ -285,6 +285,26 @@ static void print_harness(const json_t *harness)
 		json_print_field(harness, keys[i][0], keys[i][1]);
 }
 
+/* Of a Custom runner: what it drives, and whose keys it has. */
+static void print_driven(const json_t *trial)
+{
+	char *providers = json_display_command(json_object_get(trial, "providers"));
+	json_t *harness;
+	size_t i;
+
+	json_array_foreach(json_object_get(trial, "harnesses"), i, harness)
+	{
+		json_print_field(harness, "name", "drives");
+		json_print_field(harness, "model", "  model");
+		json_print_field(harness, "executable", "  executable");
+		json_print_field(harness, "version", "  version");
+		json_print_field(harness, "sha256", "  sha256");
+		json_print_field(harness, "login", "  login");
+	}
+	print_field(stdout, "providers", providers);
+	free(providers);
+}
+
 /* What of the host a Trial has for its tools: a toolchain to a line. */
 static void print_toolchains(const json_t *toolchains)
 {
@@ -354,6 +374,7 @@ static void print_command(const json_t *trial)
 	char *labels = json_display_pairs(json_object_get(trial, "labels"));
 
 	print_harness(json_object_get(trial, "harness"));
+	print_driven(trial);
 	print_toolchains(json_object_get(trial, "toolchains"));
 	print_field(stdout, "command", command);
 	json_print_field(trial, "repository", "repository");

@@ -12,7 +12,6 @@
 static int no_provider(const struct plan_host *host, const char *field, const char *name,
 		       struct fault *fault)
 {
-	_cleanup_(text_list_done) struct text_list none = {0};
 	_cleanup_free_ char *shown = display(name), *names = NULL;
 	size_t size = 0;
 	FILE *file;

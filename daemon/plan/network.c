@@ -123,7 +123,8 @@ int network_settle(struct plan *plan, const struct plan_host *host,
 		if (strcasecmp(launch->environment.items[i].name, "NO_PROXY") == 0)
 			plan->own_no_proxy = true;
 	r = add_hosts(plan, "hosts", &launch->hosts, ret_fault);
-	if (r == 0)
+	/* Of an Arm the hosts are frozen: what is configured today is none of it. */
+	if (r == 0 && !launch->arm)
 		r = add_hosts(plan, "Hosts= of trialsd.conf", &config->hosts, ret_fault);
 	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
 		r = text_list_add(&plan->internal, config->internal.items[i]);

@@ -590,8 +590,8 @@ void harness_family(const struct provider_set *set, const struct harness *harnes
 		tell(provider, false, ret_family, ret_known);
 		return;
 	}
-	family = harness->program.family;
-	if (!family && model)
-		family = family_of_model(set, model);
+	family = model ? family_of_model(set, model) : NULL;
+	if (!family)
+		family = harness->program.family;
 	tell(family ?: harness->name, family != NULL, ret_family, ret_known);
 }

@@ -67,7 +67,7 @@ void provider_family(const struct provider_set *set, const struct provider *prov
 		     const char *model, char ret_family[FAMILY_BYTES_MAX + 1], bool *ret_known);
 /*
  * That of a Harness's model: by the provider (by name; NULL: its own), else by a model
- * PROVIDER/MODEL, else what its file says, else by the model's name; else the Harness's own name, and
+ * PROVIDER/MODEL, else by the model's name, else what its file says; else the Harness's own name, and
  * not known.
  */
 void harness_family(const struct provider_set *set, const struct harness *harness,

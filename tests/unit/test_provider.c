@@ -133,6 +133,7 @@ static const char *of_harness(const struct harness *harness, const char *model,
 START_TEST(families_of_harnesses)
 {
 	struct harness kimi = {.name = (char *)"kimi", .program = {.family = (char *)"moonshot"}};
+	struct harness agy = {.name = (char *)"agy", .program = {.family = (char *)"google"}};
 	struct harness opencode = {.name = (char *)"opencode"};
 
 	load_shipped();
@@ -144,6 +145,9 @@ START_TEST(families_of_harnesses)
 			 "moonshot");
 	ck_assert_str_eq(of_harness(&kimi, "new-thing", "fireworks", false), "fireworks");
 	ck_assert_str_eq(of_harness(&kimi, NULL, "nobody", false), "nobody");
+	/* Whose program it is does not make the model its maker's. */
+	ck_assert_str_eq(of_harness(&agy, "claude-opus-4", NULL, true), "anthropic");
+	ck_assert_str_eq(of_harness(&agy, "new-thing", NULL, true), "google");
 	ck_assert_str_eq(of_harness(&opencode, "anthropic/claude-opus-4", NULL, true), "anthropic");
 	ck_assert_str_eq(of_harness(&opencode, "openrouter/x-ai/grok-4", NULL, true), "xai");
 	ck_assert_str_eq(of_harness(&opencode, "mine/kimi-k2", NULL, true), "moonshot");

@@ -89,6 +89,19 @@ static int encode_asked(struct arm_accepted *accepted, const struct launch_reque
 	return view_encode(&accepted->asked, &launch_request_type, &launch);
 }
 
+/* What is mapped, pinned or read-only is so in a sandbox alone. */
+static int check_without_sandbox(const struct arm *arm, struct fault *fault)
+{
+	if (arm->harnesses.count == 0 && arm->files.count == 0 && arm->toolchains.count == 0 &&
+	    !arm->has.build && !arm->has.skills)
+		return 0;
+	fault_set(fault, ERROR_refused,
+		  "arm: what the Arm %s has takes a sandbox, and this trialsd runs Trials without "
+		  "one (TRIALS_NO_SANDBOX)",
+		  arm->name);
+	return fault_hint(fault, "start trialsd as usual");
+}
+
 int arm_accept(Queue *queue, const struct launch_request *asked, struct arm_accepted *ret_accepted,
 	       struct fault *ret_fault)
 {
@@ -100,6 +113,8 @@ int arm_accept(Queue *queue, const struct launch_request *asked, struct arm_acce
 	if (r == 0)
 		r = arm_apply(&accepted->known.arm, accepted->known.id,
 			      &queue->host->config->limits, asked, &accepted->applied, ret_fault);
+	if (r == 0 && queue->host->no_sandbox && asked->allow_no_sandbox)
+		r = check_without_sandbox(&accepted->known.arm, ret_fault);
 	if (r == 0)
 		r = encode_asked(accepted, asked);
 	if (r != 0) {

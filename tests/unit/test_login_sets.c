@@ -29,7 +29,12 @@
 #define TRIALS 24
 #define HARNESSES 11
 #define AT_RANDOM 10 /* the last one is for a test of its own */
-#define WORLDS 200
+/* Of TRIALS random sets each. Tasks of a program with sanitizers take their time. */
+#ifdef __SANITIZE_ADDRESS__
+#define WORLDS 10
+#else
+#define WORLDS 50
+#endif
 #define SLOTS 4
 #define PATIENCE_MICROSECONDS (120u * 1000000u) /* without anything that happens */
 

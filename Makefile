@@ -90,7 +90,8 @@ proto := $(call objects,$(wildcard proto/*.c))
 client_library := $(call objects,$(wildcard client/lib*.c))
 client_program := $(call objects,$(filter-out client/lib%.c,$(wildcard client/*.c)))
 base := $(call objects,$(wildcard daemon/base/*.c))
-keeper := $(call objects,$(filter-out daemon/keeper/main.c,$(wildcard daemon/keeper/*.c)))
+keeper := $(call objects,$(filter-out daemon/keeper/main.c,$(wildcard daemon/keeper/*.c)) \
+	daemon/init/children.c)
 daemon := $(call objects,$(foreach folder,serve doctor queue plan launch ledger, \
 	$(wildcard daemon/$(folder)/*.c)))
 init := $(call objects,$(wildcard daemon/init/*.c))

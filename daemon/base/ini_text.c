@@ -13,6 +13,7 @@
  * gets to see: it knows only those that a value follows, and keeps no more than 49 bytes of one.
  */
 #include "base/ini_text.h"
+#include "base/text.h"
 
 #include <fcntl.h>
 #include <ini.h>
@@ -35,12 +36,10 @@ int ini_refuse(struct ini_text *ini, unsigned int line, const char *key, const c
 	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&why, format, arguments);
+	why = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		why = NULL;
+	if (!why)
 		return -ENOMEM;
-	}
 	r = fault_set(ini->fault, ERROR_invalid, "%s:%u: %s%s%s", ini->path, line, key ? key : "",
 		      key ? ": " : "", why);
 	return r != FAULT ? r

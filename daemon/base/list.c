@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/list.h"
+#include "base/text.h"
+#include "base/words.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,13 +31,22 @@ int text_list_add(struct text_list *list, const char *text)
 int text_list_add_format(struct text_list *list, const char *format, ...)
 {
 	va_list arguments;
-	char *text = NULL;
+	char *text;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	text = text_vformat(format, arguments);
 	va_end(arguments);
 	return text_list_take(list, text);
+}
+
+int text_list_merge(struct text_list *list, const struct text_list *more)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < more->count; i++)
+		if (!words_have(list, more->items[i]))
+			r = text_list_add(list, more->items[i]);
+	return r;
 }
 
 void text_list_done(struct text_list *list)

@@ -7,6 +7,8 @@
 /* The lists of message.h, owned: every item is a copy. All return 0 or -ENOMEM. */
 int text_list_add(struct text_list *list, const char *text);
 int text_list_add_format(struct text_list *list, const char *format, ...) _printf_(2, 3);
+/* Adds those of another that it does not have. */
+int text_list_merge(struct text_list *list, const struct text_list *more);
 void text_list_done(struct text_list *list);
 
 /* Sets a variable: replaces the value of a name that is there already. */

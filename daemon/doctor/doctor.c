@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/text.h"
 
 #ifndef TRIALSD_VERSION
 #define TRIALSD_VERSION "0"
@@ -67,8 +68,7 @@ void found(struct doctor *doctor, enum check_state state, const char *format, ..
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	text = text_vformat(format, arguments);
 	va_end(arguments);
 	doctor->current->state = state;
 	free(doctor->current->message);
@@ -81,8 +81,7 @@ void mend(struct doctor *doctor, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
+	text = text_vformat(format, arguments);
 	va_end(arguments);
 	free(doctor->current->hint);
 	doctor->current->hint = text ? display(text) : NULL;

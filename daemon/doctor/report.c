@@ -2,24 +2,10 @@
 
 /* The report, in its three forms. Texts are UTF-8 without control characters already. */
 #include "doctor/check.h"
+#include "base/file.h"
 
 #include <stdio.h>
 #include <string.h>
-
-static int write_whole(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 static int write_message(int fd, const struct doctor_reply *reply)
 {
@@ -31,7 +17,7 @@ static int write_message(int fd, const struct doctor_reply *reply)
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 	r = message_encode(&packer, &doctor_reply_type, reply);
 	if (r == 0)
-		r = write_whole(fd, buffer.data, buffer.size);
+		r = file_write(fd, buffer.data, buffer.size);
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }
@@ -113,5 +99,5 @@ int report_write(int fd, enum doctor_form form, const struct doctor_reply *reply
 		print_text_report(file, reply);
 	if (fclose(file) != 0)
 		return -ENOMEM;
-	return write_whole(fd, text, size);
+	return file_write(fd, text, size);
 }

@@ -50,6 +50,7 @@
 #include "ask.h"
 #include "count.h"
 #include "start.h"
+#include "children.h"
 
 #define OOM_SCORE_ADJUSTMENT 500
 /* A storm of ending children must not keep init from hearing the keeper. */
@@ -160,27 +161,6 @@ static void init_take_signals(struct init *init)
 		;
 }
 
-static void kill_children(void)
-{
-	char path[64], text[4096], *at, *end;
-	ssize_t n;
-	long pid;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	/* A number that was cut is followed by no blank. */
-	for (at = text; (pid = strtol(at, &end, 10)) > 0 && *end == ' '; at = end)
-		kill((pid_t)pid, SIGKILL);
-}
-
 /* Ends the namespace; see the head of this file for why exiting alone would not do. */
 static _Noreturn void init_end(struct init *init)
 {
@@ -191,7 +171,7 @@ static _Noreturn void init_end(struct init *init)
 
 	for (;;) {
 		if (init->bare)
-			kill_children();
+			children_kill();
 		else
 			kill(-1, SIGKILL);
 		do

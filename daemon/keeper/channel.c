@@ -39,6 +39,7 @@
 #define THIS keeper_empty
 #define FIELDS KEEPER_EMPTY_FIELDS
 #include "proto/field_table.h"
+#include "base/file.h"
 
 #define CHANNEL_WORD_(name) #name,
 static const char *const verb_words[CHANNEL_VERB_COUNT] = {CHANNEL_VERBS(CHANNEL_WORD_)};
@@ -212,19 +213,13 @@ void channel_packet_done(struct channel_packet *packet)
 int channel_memfd(const char *name, const void *bytes, size_t size, int *ret_fd)
 {
 	_cleanup_close_ int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t written = 0;
-	ssize_t n;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	while (written < size) {
-		n = write(fd, (const char *)bytes + written, size - written);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		written += (size_t)n;
-	}
+	r = file_write(fd, bytes, size);
+	if (r < 0)
+		return r;
 	if (fcntl(fd, F_ADD_SEALS, SEALED | F_SEAL_SEAL) < 0 || lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
 	*ret_fd = fd_steal(&fd);

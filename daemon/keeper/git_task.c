@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "git_look.h"
+#include "base/file.h"
 
 /* What looking, allocating and ending takes; the last one is for the address sanitizer. */
 static const int allowed[] = {
@@ -75,20 +76,13 @@ static int write_layout(const struct git_findings *findings)
 	};
 	msgpack_sbuffer buffer;
 	msgpack_packer packer;
-	size_t written = 0;
 	int r;
 
 	msgpack_sbuffer_init(&buffer);
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 	r = message_encode(&packer, &git_layout_type, &layout);
-	while (r == 0 && written < buffer.size) {
-		ssize_t n = write(GIT_TASK_FD_RESULT, buffer.data + written, buffer.size - written);
-
-		if (n < 0 && errno != EINTR)
-			r = -errno;
-		if (n > 0)
-			written += (size_t)n;
-	}
+	if (r == 0)
+		r = file_write(GIT_TASK_FD_RESULT, buffer.data, buffer.size);
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }

@@ -18,6 +18,7 @@
 
 #include "base/fault_point.h"
 #include "base/mem.h"
+#include "base/file.h"
 
 /* In the host's folder, under the login's lock: one that a killed keeper left is replaced. */
 #define NEW_PREFIX ".trialsd-new-"
@@ -143,25 +144,6 @@ int login_file_read(int folder_fd, const char *name, struct login_content *ret,
 	return 0;
 }
 
-static int write_all(int fd, const void *data, size_t size)
-{
-	const char *bytes = data;
-	off_t offset = 0;
-
-	while (size > 0) {
-		ssize_t n = pwrite(fd, bytes, size, offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		offset += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_beside(int folder_fd, const char *name, const void *data, size_t size,
 			bool durable)
 {
@@ -174,7 +156,7 @@ static int write_beside(int folder_fd, const char *name, const void *data, size_
 	if (fd < 0)
 		return -errno;
 	FAULT_POINT(carry_created);
-	r = write_all(fd, data, size);
+	r = file_write_at(fd, data, size, 0);
 	FAULT_POINT(carry_written);
 	if (r == 0 && durable && fsync(fd) < 0)
 		r = -errno;
@@ -271,7 +253,7 @@ int login_file_overwrite(int folder_fd, const char *name, const void *data, size
 		return -ENOMEM;
 	memcpy(padded, data, size);
 	memset(padded + size, '\n', length - size);
-	r = write_all(fd, padded, length);
+	r = file_write_at(fd, padded, length, 0);
 	explicit_bzero(padded, length);
 	return r == 0 && ftruncate(fd, (off_t)size) < 0 ? -errno : r;
 }

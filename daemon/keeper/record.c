@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/file.h"
 
 #define RECORD_NAME "outcome"
 #define RECORD_NAME_NEW "outcome.new"
@@ -58,21 +59,12 @@ void record_file_done(struct record_file *file, int folder_fd)
 
 static int write_all(int fd, const char *bytes, size_t size)
 {
-	off_t offset = 0;
-	ssize_t n;
+	int r = file_write_at(fd, bytes, size, 0);
 
-	while (size > 0) {
-		n = pwrite(fd, bytes, size, offset);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		offset += n;
-		size -= (size_t)n;
-	}
+	if (r < 0)
+		return r;
 	/* What is left of the room that was reserved. */
-	return ftruncate(fd, offset) < 0 ? -errno : 0;
+	return ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
 }
 
 static int write_file(struct record_file *file, int folder_fd, const char *bytes, size_t size,

@@ -12,6 +12,7 @@
  * waits for it for ever, and that must be somebody's to find.
  */
 #include "sandbox.h"
+#include "init/children.h"
 
 #include <fcntl.h>
 #include <linux/sched.h>
@@ -593,32 +594,6 @@ int sandbox_reap_bwrap(struct sandbox *sandbox, int *ret_status)
 	return 1;
 }
 
-/* Our own children cannot be anybody else by the time they are killed: only we can reap them. */
-static void kill_children(void)
-{
-	char path[64], text[4096], *at, *end;
-	ssize_t n;
-	long pid;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	n = read(fd, text, sizeof(text) - 1);
-	fd_close(fd);
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	for (at = text; (pid = strtol(at, &end, 10)) > 0 && end != at; at = end) {
-		fd = pidfd_open((pid_t)pid);
-		if (fd < 0)
-			continue;
-		pidfd_kill(fd);
-		fd_close(fd);
-	}
-}
-
 void sandbox_kill(struct sandbox *sandbox)
 {
 	if (sandbox->init_fd >= 0)
@@ -626,7 +601,7 @@ void sandbox_kill(struct sandbox *sandbox)
 	else if (sandbox->bwrap_fd >= 0)
 		pidfd_kill(sandbox->bwrap_fd);
 	else
-		kill_children();
+		children_kill();
 }
 
 bool sandbox_reap_rest(const struct sandbox *sandbox)

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/fault_point.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "carry.h"
 #include "confine.h"
@@ -15,20 +16,13 @@ static int write_result(const struct carry *carry)
 {
 	struct login_result result;
 	msgpack_sbuffer buffer;
-	size_t written = 0;
 	int r;
 
 	carry_fill(carry, &result);
 	msgpack_sbuffer_init(&buffer);
 	r = login_result_pack(&buffer, &result);
-	while (r == 0 && written < buffer.size) {
-		ssize_t n = write(TASK_FD_RESULT, buffer.data + written, buffer.size - written);
-
-		if (n < 0 && errno != EINTR)
-			r = -errno;
-		if (n > 0)
-			written += (size_t)n;
-	}
+	if (r == 0)
+		r = file_write(TASK_FD_RESULT, buffer.data, buffer.size);
 	msgpack_sbuffer_destroy(&buffer);
 	close(TASK_FD_RESULT);
 	return r;

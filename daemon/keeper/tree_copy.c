@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/file.h"
 
 #define BUFFER_BYTES (64u * 1024u)
 #define PATH_BYTES 4096u
@@ -161,22 +162,6 @@ static int reopen(int fd, int flags, mode_t mode)
 	return opened < 0 ? -errno : opened;
 }
 
-static int write_at(int fd, const char *bytes, size_t size, off_t offset)
-{
-	while (size > 0) {
-		ssize_t n = pwrite(fd, bytes, size, offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		offset += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static int copy_range(struct tree *tree, int from, int to, off_t start, off_t end)
 {
 	while (start < end) {
@@ -187,7 +172,7 @@ static int copy_range(struct tree *tree, int from, int to, off_t start, off_t en
 
 		if (n <= 0)
 			return (int)n;
-		r = write_at(to, tree->buffer, (size_t)n, start);
+		r = file_write_at(to, tree->buffer, (size_t)n, start);
 		if (r < 0)
 			return r;
 		start += n;

@@ -8,16 +8,6 @@
 #include "plan/harness_words.h"
 #include "plan/provider.h"
 
-static int add_hosts(struct text_list *hosts, const struct text_list *more)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < more->count; i++)
-		if (!words_have(hosts, more->items[i]))
-			r = text_list_add(hosts, more->items[i]);
-	return r;
-}
-
 /* Of a model that is called PROVIDER/MODEL. */
 static int add_provider_host(struct text_list *hosts, const struct harness *harness,
 			     const char *model)
@@ -128,12 +118,12 @@ static int find_hosts(struct arm_harness_look *look, const struct session_plan *
 		      const char *model)
 {
 	const struct harness *harness = session->harness;
-	int r = add_hosts(&look->hosts, &harness->network.hosts);
+	int r = text_list_merge(&look->hosts, &harness->network.hosts);
 
 	if (r == 0 && look->sign_in.provider)
-		return add_hosts(&look->hosts, &look->sign_in.hosts);
+		return text_list_merge(&look->hosts, &look->sign_in.hosts);
 	if (r == 0 && session->login)
-		r = add_hosts(&look->hosts, &session->login->hosts);
+		r = text_list_merge(&look->hosts, &session->login->hosts);
 	return r == 0 ? add_provider_host(&look->hosts, harness, model) : r;
 }
 

@@ -63,16 +63,6 @@ static int add_endpoint_host(struct text_list *hosts, const struct plan_host *ho
 	return r == 0 && !words_have(hosts, rule) ? text_list_add(hosts, rule) : r;
 }
 
-static int copy_hosts(struct text_list *hosts, const struct text_list *from)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < from->count; i++)
-		if (!words_have(hosts, from->items[i]))
-			r = text_list_add(hosts, from->items[i]);
-	return r;
-}
-
 static const char *value_of(const struct pair_list *environment, const char *variable)
 {
 	const char *value = variable ? pair_list_get(environment, variable) : NULL;
@@ -149,7 +139,7 @@ static int look_at(struct arm_provider_look *look, const struct plan_host *host,
 	if (!look->variable || (endpoint && !look->endpoint))
 		return -ENOMEM;
 	r = told ? add_endpoint_host(&look->hosts, host, field, told, again, fault)
-		 : copy_hosts(&look->hosts, &provider->hosts);
+		 : text_list_merge(&look->hosts, &provider->hosts);
 	if (r == 0)
 		r = settle_family(look, host, provider);
 	if (r == 0)
@@ -266,7 +256,7 @@ static int settle_endpoint(struct arm_sign_in *result, const struct plan_host *h
 		return r;
 	if (endpoint)
 		return add_endpoint_host(&result->hosts, host, field, endpoint, again, fault);
-	return copy_hosts(&result->hosts, own ? &way->hosts : &provider->hosts);
+	return text_list_merge(&result->hosts, own ? &way->hosts : &provider->hosts);
 }
 
 int arm_sign_in_find(struct arm_sign_in *ret, const struct plan_host *host, const char *field,

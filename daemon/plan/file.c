@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <nettle/sha2.h>
@@ -46,18 +47,14 @@ struct plan_file *plan_file_unref(struct plan_file *file)
 static int sealed_memfd(const char *data, size_t size)
 {
 	_cleanup_close_ int fd = memfd_create("trials-plan", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	size_t done = 0;
+	int r;
 
 	if (fd < 0)
 		return -errno;
-	while (done < size) {
-		ssize_t written = pwrite(fd, data + done, size - done, (off_t)done);
-
-		if (written < 0 && errno != EINTR)
-			return -errno;
-		if (written > 0)
-			done += (size_t)written;
-	}
+	/* At an offset, so that it is read from its beginning. */
+	r = file_write_at(fd, data, size, 0);
+	if (r < 0)
+		return r;
 	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
 		return -errno;
 	return fd_steal(&fd);

@@ -12,6 +12,7 @@
 #include "harness_keys.h"
 #include "harness_words.h"
 #include "place.h"
+#include "base/text.h"
 
 /* Fills the problem: 1, so that it can stand in a return; or -ENOMEM. */
 static int problem_set(struct harness_problem *problem, enum harness_section section, size_t index,
@@ -21,16 +22,13 @@ static int problem_set(struct harness_problem *problem, enum harness_section sec
 		       const char *key, const char *format, ...)
 {
 	va_list arguments;
-	int r;
 
 	*problem = (struct harness_problem){.section = section, .index = index, .key = key};
 	va_start(arguments, format);
-	r = vasprintf(&problem->why, format, arguments);
+	problem->why = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		problem->why = NULL;
+	if (!problem->why)
 		return -ENOMEM;
-	}
 	return 1;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,15 +64,12 @@ int plan_note(struct plan *plan, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list arguments;
-	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
+	text = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	return add_note(&plan->notes, text);
 }
 
@@ -82,12 +80,10 @@ int plan_warn(struct plan *plan, const char *format, ...)
 	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
+	text = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	r = add_note(&plan->notes, text);
 	return r == 0 ? add_note(&plan->warnings, text) : r;
 }

@@ -11,6 +11,7 @@
 #include "path_pattern.h"
 #include "plan/plan.h"
 #include "text_file.h"
+#include "base/text.h"
 
 /*
  * Where a Harness's program is. A launcher is often a symbolic link, two or more links deep, into
@@ -37,15 +38,12 @@ static int unavailable(struct fault *fault, const struct harness *harness, const
 {
 	_cleanup_free_ char *text = NULL;
 	va_list arguments;
-	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
+	text = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	return fault_void(fault, CAUSE_session_unavailable, "%s: %s", harness->name, text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
+#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,20 +15,6 @@
  * own, which fall back to 127.0.0.1, where nothing answers and the refusal comes at once.
  */
 
-static char *text_of(const char *format, ...) _printf_(1, 2);
-
-static char *text_of(const char *format, ...)
-{
-	va_list arguments;
-	char *text;
-
-	va_start(arguments, format);
-	if (vasprintf(&text, format, arguments) < 0)
-		text = NULL;
-	va_end(arguments);
-	return text;
-}
-
 /* NULL when out of memory. */
 static char *root_file_text(enum root_file which, enum network network,
 			    const struct plan_host *host, const struct system_facts *facts)
@@ -37,18 +24,18 @@ static char *root_file_text(enum root_file which, enum network network,
 
 	switch (which) {
 	case ROOT_PASSWD:
-		return text_of("%s:x:%u:%u:%s:%s:/bin/sh\n"
-			       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
-			       host->user, uid, gid, host->user, host->home);
+		return text_format("%s:x:%u:%u:%s:%s:/bin/sh\n"
+				   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n",
+				   host->user, uid, gid, host->user, host->home);
 	case ROOT_GROUP:
-		return text_of("%s:x:%u:\nnogroup:x:65534:\n", host->user, gid);
+		return text_format("%s:x:%u:\nnogroup:x:65534:\n", host->user, gid);
 	case ROOT_HOSTS:
-		return text_of("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 trial\n%s",
-			       shared && facts->hosts ? facts->hosts : "");
+		return text_format("127.0.0.1 localhost\n::1 localhost\n127.0.1.1 trial\n%s",
+				   shared && facts->hosts ? facts->hosts : "");
 	case ROOT_NSSWITCH:
-		return text_of("passwd: files\ngroup: files\nshadow: files\nhosts: files%s\n"
-			       "networks: files\nprotocols: files\nservices: files\n",
-			       shared ? " dns" : "");
+		return text_format("passwd: files\ngroup: files\nshadow: files\nhosts: files%s\n"
+				   "networks: files\nprotocols: files\nservices: files\n",
+				   shared ? " dns" : "");
 	case ROOT_HOSTNAME:
 		return strdup("trial\n");
 	default:

@@ -17,6 +17,7 @@
 #include "harness_words.h"
 #include "plan/plan.h"
 #include "session_file.h"
+#include "base/text.h"
 
 /* The words that a group stands for, with their specifiers. */
 static int add_words(struct text_list *arguments, const struct text_list *words,
@@ -44,12 +45,10 @@ static int refuse(struct fault *fault, const struct harness *harness, const char
 	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
+	text = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	r = fault_set(fault, ERROR_invalid, "%s", text);
 	return r < 0 ? r : fault_hint(fault, "%s is what trialsd knows of %s", path, harness->name);
 }
@@ -377,30 +376,20 @@ static int add_environment(struct session *result, const struct session_request 
 	return r;
 }
 
-static int add_hosts(struct text_list *hosts, const struct text_list *more)
-{
-	int r = 0;
-
-	for (size_t i = 0; r == 0 && i < more->count; i++)
-		if (!words_have(hosts, more->items[i]))
-			r = text_list_add(hosts, more->items[i]);
-	return r;
-}
-
 static int add_all_hosts(struct session *result, const struct session_request *request,
 			 const char *provider)
 {
 	const struct harness_network *network = &request->harness->network;
-	int r = add_hosts(&result->hosts, &network->hosts);
+	int r = text_list_merge(&result->hosts, &network->hosts);
 	const char *host;
 
 	if (r == 0)
-		r = add_hosts(&result->hosts, &request->login->hosts);
+		r = text_list_merge(&result->hosts, &request->login->hosts);
 	host = provider ? pair_list_get(&network->provider_hosts, provider) : NULL;
 	if (r == 0 && host) {
 		struct text_list one = {.count = 1, .items = &host};
 
-		r = add_hosts(&result->hosts, &one);
+		r = text_list_merge(&result->hosts, &one);
 	}
 	return r;
 }

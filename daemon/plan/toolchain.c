@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "build.h"
 #include "path_pattern.h"
+#include "base/text.h"
 
 /*
  * From the words of a toolchain to parts of a plan. Its places go the way of what a launch names,
@@ -32,12 +33,10 @@ static int refuse(struct fault *fault, const struct toolchain_found *found, cons
 	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
+	text = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	r = fault_set(fault, ERROR_invalid, "toolchains: %s: %s", toolchain->name, text);
 	/* Of one's own it is no use to be told to write what stands there. */
 	if (r == FAULT && found->own)

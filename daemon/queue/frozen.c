@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "queue/launch_file.h"
+#include "base/text.h"
 
 const struct plan_host *frozen_host(struct frozen_host *storage, const struct plan_host *host,
 				    const struct trial_facts *facts)
@@ -77,20 +78,6 @@ void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted)
 
 /* --- What is different ---------------------------------------------------------------------------- */
 
-static char *say(const char *format, ...) _printf_(1, 2);
-
-static char *say(const char *format, ...)
-{
-	char *text = NULL;
-	va_list list;
-
-	va_start(list, format);
-	if (vasprintf(&text, format, list) < 0)
-		text = NULL;
-	va_end(list);
-	return text;
-}
-
 static bool same(const char *a, const char *b)
 {
 	return strcmp(a ?: "", b ?: "") == 0;
@@ -102,7 +89,7 @@ static char *changed(const char *what, const char *now, const char *old)
 	_cleanup_free_ char *shown_now = display(now ?: "none"),
 			    *shown_old = display(old ?: "none");
 
-	return say("%s is %s, and was %s", what, shown_now, shown_old);
+	return text_format("%s is %s, and was %s", what, shown_now, shown_old);
 }
 
 static char *program_difference(const struct trial_harness *old, const struct trial_harness *now)
@@ -112,9 +99,9 @@ static char *program_difference(const struct trial_harness *old, const struct tr
 	if (!same(old->executable, now->executable))
 		return changed("its program", now->executable, old->executable);
 	if (!same(old->sha256, now->sha256))
-		return say("%s is not what ran: it is %s (%.12s), and was %s (%.12s)", path,
-			   now->version ?: "of no version", now->sha256 ?: "",
-			   old->version ?: "of no version", old->sha256 ?: "");
+		return text_format("%s is not what ran: it is %s (%.12s), and was %s (%.12s)", path,
+				   now->version ?: "of no version", now->sha256 ?: "",
+				   old->version ?: "of no version", old->sha256 ?: "");
 	return NULL;
 }
 
@@ -154,8 +141,8 @@ static char *toolchains_difference(const struct trial_toolchain_list *old,
 
 #define LIMIT_DIFFERENCE_(name, type, presence, limit, doc)                                        \
 	if (old->has.name != now->has.name || (double)old->name != (double)now->name)              \
-		return say("limits.%s is %.15g, and was %.15g", #name, (double)now->name,          \
-			   (double)old->name);
+		return text_format("limits.%s is %.15g, and was %.15g", #name, (double)now->name,  \
+				   (double)old->name);
 
 static char *limits_difference(const struct limits_spec *old, const struct limits_spec *now)
 {
@@ -178,16 +165,17 @@ static char *mount_difference(const struct sandbox_mount *was, const struct sand
 	_cleanup_free_ char *path = display(was->destination);
 
 	if (!is)
-		return say("%s was there (%s), and is not", path, mount_kind_name(was->kind));
+		return text_format("%s was there (%s), and is not", path,
+				   mount_kind_name(was->kind));
 	if (!same(was->source, is->source))
 		return changed(path, is->source, was->source);
 	if (was->mode != is->mode)
 		return changed(path, mode_name(is->mode), mode_name(was->mode));
 	if (!same(was->sha256, is->sha256))
-		return say("the content of %s has changed", path);
+		return text_format("the content of %s has changed", path);
 	if (was->size != is->size)
-		return say("%s has %llu bytes, and had %llu", path, (unsigned long long)is->size,
-			   (unsigned long long)was->size);
+		return text_format("%s has %llu bytes, and had %llu", path,
+				   (unsigned long long)is->size, (unsigned long long)was->size);
 	return NULL;
 }
 
@@ -204,8 +192,8 @@ static char *mounts_difference(const struct sandbox_mount_list *old,
 		_cleanup_free_ char *path = display(is->destination);
 
 		if (!mount_at(old, is->destination, is->kind))
-			text = say("%s is there (%s), and was not", path,
-				   mount_kind_name(is->kind));
+			text = text_format("%s is there (%s), and was not", path,
+					   mount_kind_name(is->kind));
 	}
 	return text;
 }
@@ -216,13 +204,15 @@ static char *environment_difference(const struct pair_list *old, const struct pa
 		const char *is = pair_list_get(now, old->items[i].name);
 
 		if (!is)
-			return say("the variable %s was set, and is not", old->items[i].name);
+			return text_format("the variable %s was set, and is not",
+					   old->items[i].name);
 		if (!same(old->items[i].value, is))
 			return changed(old->items[i].name, is, old->items[i].value);
 	}
 	for (size_t i = 0; i < now->count; i++)
 		if (!pair_list_get(old, now->items[i].name))
-			return say("the variable %s is set, and was not", now->items[i].name);
+			return text_format("the variable %s is set, and was not",
+					   now->items[i].name);
 	return NULL;
 }
 

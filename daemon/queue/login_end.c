@@ -101,11 +101,6 @@ static bool folders_there(Queue *queue)
 	return login_folders_open(&queue->logins.folders, queue->host, &ignored) == 0;
 }
 
-static bool is_kept(const struct login_lease *lease)
-{
-	return lease->kind != HARNESS_LOGIN_env && lease->kind != HARNESS_LOGIN_none;
-}
-
 /* True: something is left to do. */
 static bool finish(struct trial_login *login, const struct outcome_record *record)
 {
@@ -118,7 +113,7 @@ static bool finish(struct trial_login *login, const struct outcome_record *recor
 		login->ends = true;
 		return true;
 	}
-	used = login->left || (lease && lease->given && is_kept(lease));
+	used = login->left || (lease && lease->given && login_is_copied(lease));
 	if ((!used && !(lease && lease->copy == COPY_made)) || !login_lease_get(login) ||
 	    !folders_there(trial->queue))
 		return false;
@@ -157,7 +152,7 @@ void login_clean(struct trial_login *login)
 	struct login_lease *lease = login->lease;
 	struct login_job *job;
 
-	if (login->stale || (!login->left && !(lease && is_kept(lease))) ||
+	if (login->stale || (!login->left && !(lease && login_is_copied(lease))) ||
 	    !folders_there(trial->queue))
 		return;
 	/* Nothing of it has run; if that is wrong, nothing is lost either. */
@@ -180,7 +175,7 @@ void login_drop_copy(struct trial_login *login)
 	if (lease->job)
 		login_make_stale(login, steal(&lease->job));
 	/* Of one that was never started, or not yet: nothing was done with it. */
-	login->left = login->left || (lease->given && is_kept(lease));
+	login->left = login->left || (lease->given && login_is_copied(lease));
 	if ((lease->copy == COPY_made || lease->copy == COPY_failed) && !login->left &&
 	    launch_folder(queue->trials_fd, login->trial->id, false, &trial_fd) == 0 &&
 	    login_remove_copy(trial_fd, login_part(login)) == 0)

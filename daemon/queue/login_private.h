@@ -88,6 +88,12 @@ struct trial_login {
 	bool ends; /* the Trial's end waits for a job */
 };
 
+/* Of a key, or nothing, a Trial has no copy. */
+static inline bool login_is_copied(const struct login_lease *lease)
+{
+	return lease->kind != HARNESS_LOGIN_env && lease->kind != HARNESS_LOGIN_none;
+}
+
 #define LOGIN_EACH(each, of) for (struct trial_login *each = (of)->login; each; each = each->next)
 
 RB_PROTOTYPE(login_lines, login_line, by_name, login_line_compare)

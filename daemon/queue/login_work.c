@@ -150,11 +150,6 @@ int login_check(struct login_line *line, const struct harness *harness,
 
 /* --- Copies --------------------------------------------------------------------------------------- */
 
-static bool is_copied(const struct login_lease *lease)
-{
-	return lease->kind != HARNESS_LOGIN_env && lease->kind != HARNESS_LOGIN_none;
-}
-
 static void begin_copy(struct trial_login *login);
 
 static void copy_over(struct trial_login *login, enum login_copy copy, int error)
@@ -383,7 +378,7 @@ static void prepare(struct trial_login *login)
 	int r;
 
 	if (!login->lease || login->lease->denied || login->lease->copy != COPY_none ||
-	    !is_copied(login->lease))
+	    !login_is_copied(login->lease))
 		return;
 	login->lease->copy = COPY_making;
 	if (login->lease->kind != HARNESS_LOGIN_home) {
@@ -433,7 +428,7 @@ int login_bind(struct trial *trial, const char *harness, const struct session_lo
 		return r;
 	if (found && found->login->kind != lease->kind)
 		return -EAGAIN;
-	if (!is_copied(lease))
+	if (!login_is_copied(lease))
 		return 0;
 	if (lease->copy != COPY_made)
 		return -EINPROGRESS;
@@ -465,7 +460,7 @@ void login_await(struct trial *trial)
 		struct login_lease *lease = login->lease;
 
 		/* Of a key, or nothing, there is no copy that could be waited for. */
-		if (lease && !lease->denied && is_copied(lease))
+		if (lease && !lease->denied && login_is_copied(lease))
 			lease->awaited = lease->copy == COPY_none || lease->copy == COPY_making;
 	}
 	login_prepare(trial);

@@ -24,6 +24,7 @@
 #include "queue/prompt.h"
 #include "queue/repository.h"
 #include "queue/space.h"
+#include "base/file.h"
 
 #include <fcntl.h>
 #include <nettle/sha2.h>
@@ -240,21 +241,6 @@ static void submit_insert(struct submit *submit)
 
 /* The prompt, on a thread of the pool: it syncs, and a path may lead anywhere. */
 
-static int write_whole(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* "prompt_file: /path", "prompt_descriptor": how a refusal names where the prompt comes from. */
 #define PROMPT_NAME "%s%s%s"
 #define PROMPT_NAME_OF(submit)                                                                     \
@@ -323,7 +309,7 @@ static int prompt_copy(struct submit *submit, int from, int to, struct sha256_ct
 					 PROMPT_NAME ": grew over %u bytes", PROMPT_NAME_OF(submit),
 					 PROMPT_FILE_BYTES_MAX);
 		sha256_update(sha, (size_t)n, (const uint8_t *)buffer);
-		r = write_whole(to, buffer, (size_t)n);
+		r = file_write(to, buffer, (size_t)n);
 		if (r < 0)
 			return r;
 	}
@@ -354,7 +340,7 @@ static int prompt_keep(struct submit *submit)
 		r = prompt_copy(submit, from, to, &sha);
 	} else {
 		sha256_update(&sha, submit->prompt_size, (const uint8_t *)submit->prompt);
-		r = write_whole(to, submit->prompt, submit->prompt_size);
+		r = file_write(to, submit->prompt, submit->prompt_size);
 	}
 	if (r)
 		return r;

@@ -155,6 +155,9 @@ int look_begin(struct trial *trial, const struct session_plan *session, struct f
 		r = look_new(&look, trial->queue, session, ret_fault);
 	if (r != 0)
 		return r;
+	/* It may be planned anew while an earlier look is under way: when its login's copy was made. */
+	if (work->look)
+		LIST_REMOVE(work, look_link);
 	work->look = look;
 	work->look_awaited = false;
 	LIST_INSERT_HEAD(&look->waiting, work, look_link);

@@ -19,11 +19,11 @@ bool arm_path_valid(const char *text)
 
 	if (*at == '\0' || *at == '~')
 		return false;
-	for (;;) {
+	for (unsigned int depth = 1;; depth++) {
 		size_t length = strcspn(at, "/");
 
-		if (length == 0 || length > NAME_MAX || (length == 1 && at[0] == '.') ||
-		    (length == 2 && at[0] == '.' && at[1] == '.'))
+		if (depth > ARM_PATH_DEPTH_MAX || length == 0 || length > NAME_MAX ||
+		    (length == 1 && at[0] == '.') || (length == 2 && at[0] == '.' && at[1] == '.'))
 			return false;
 		if (at[length] == '\0')
 			return true;
@@ -58,8 +58,9 @@ static int check_file(const struct arm_file_list *files, size_t index, struct fa
 	if (!arm_path_valid(file->path))
 		return fault_set(fault, ERROR_invalid,
 				 "files[%zu].path: \"%s\" is no path beside the runner, and no "
-				 "~/PATH: no component of it may be empty, . or ..",
-				 index, shown);
+				 "~/PATH: it has at most %d components, and none may be empty, . "
+				 "or ..",
+				 index, shown, ARM_PATH_DEPTH_MAX);
 	if (file->sha256 || file->has.size)
 		return fault_set(fault, ERROR_invalid,
 				 "files[%zu]: size and sha256 are found, and cannot be asked for",

@@ -27,6 +27,8 @@ struct runner_plan; /* runner_plan.h */
 
 #define PLAN_DESCRIPTORS_MAX 230 /* with leases and logins: keeper/channel.h */
 #define PLAN_NOTES_MAX 64	 /* notes of a Trial */
+/* Mounts, folders and files of a sandbox: bwrap takes some ten microseconds for each. */
+#define PLAN_OPERATIONS_MAX 4000
 
 /* Sizes of the sandbox's tmpfs, in bytes. */
 struct tmpfs_sizes {
@@ -220,6 +222,9 @@ int bwrap_ask(int fd, const char *option, unsigned int milliseconds, char **ret_
 const char *bwrap_missing_option(const char *help);
 
 /* plan_make with the host's fixed part given: what tests call to be the same everywhere. */
+/* parents.c: spelled out, since bwrap would make them 0700. FAULT: there would be too many. */
+int parents_add(struct plan *plan, struct fault *ret_fault);
+
 int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 	       const struct launch_request *launch, struct fault *ret_fault);
 

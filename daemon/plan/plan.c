@@ -114,41 +114,6 @@ static int operation_compare(const void *a, const void *b)
 	return *x - *y;
 }
 
-/* Whether the folder of this path comes with a tree that is bound. */
-static bool is_in_tree(const struct plan *plan, const char *path)
-{
-	for (size_t i = 0; i < plan->operation_count; i++) {
-		const struct plan_operation *operation = &plan->operations[i];
-
-		if ((operation->type == PLAN_BIND || operation->type == PLAN_SYSTEM_BIND) &&
-		    path_within(path, operation->destination))
-			return true;
-	}
-	return false;
-}
-
-/* Folders on the way to a destination, spelled out: bwrap would make them 0700. */
-static int parents_add(struct plan *plan)
-{
-	size_t count = plan->operation_count;
-
-	for (size_t i = 0; i < count; i++) {
-		_cleanup_free_ char *path = strdup(plan->operations[i].destination);
-		char *slash;
-
-		if (!path)
-			return -ENOMEM;
-		while ((slash = strrchr(path, '/')) && slash > path) {
-			*slash = '\0';
-			if (plan_at(plan, path) || is_in_tree(plan, path))
-				break;
-			if (!plan_add(plan, PLAN_DIRECTORY, path, NULL))
-				return -ENOMEM;
-		}
-	}
-	return 0;
-}
-
 static int remounts_add(struct plan *plan)
 {
 	return plan_add(plan, PLAN_REMOUNT_RO, "/dev", NULL) &&
@@ -258,7 +223,7 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = keep_compose(plan, host, launch, session, runner, fault);
 	if (r == 0)
-		r = parents_add(plan);
+		r = parents_add(plan, fault);
 	if (r != 0)
 		return r;
 	qsort(plan->operations, plan->operation_count, sizeof(*plan->operations),

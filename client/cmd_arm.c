@@ -54,10 +54,13 @@ static void print_list(const json_t *object, const char *key, const char *name)
 
 static void print_found(const json_t *object, const char *name)
 {
-	static const char *const shown[] = {"version", "sha256", "model", "endpoint", "family"};
+	static const char *const shown[] = {"version",	"sha256", "model",
+					    "endpoint", "family", "definition"};
 	char *title = json_display(json_object_get(object, "name"));
 	char *text = json_display(json_object_get(object, "executable"));
 	char *words = json_display_command(json_object_get(object, "hosts"));
+	const char *path;
+	json_t *digest;
 	char line[512];
 
 	snprintf(line, sizeof(line), "%s%s%s", title, *text ? " " : "", text);
@@ -67,6 +70,11 @@ static void print_found(const json_t *object, const char *name)
 		json_print_field(object, shown[i], line);
 	}
 	print_field(stdout, "  hosts", words);
+	json_object_foreach(json_object_get(object, "own_files"), path, digest)
+	{
+		snprintf(line, sizeof(line), "%s %.12s", path, json_string_value(digest));
+		print_field(stdout, "  own file", line);
+	}
 	free(title);
 	free(text);
 	free(words);
@@ -184,16 +192,21 @@ static int send(struct context *context, const char *verb, json_t *arguments, ui
 /* --- prepare -------------------------------------------------------------------------------------- */
 
 /* The folder that relative paths of it are relative to. */
+/* Without links and "..", so that whichever way leads to a file, it is the same Arm. */
 static char *folder_of(const char *file)
 {
-	char *path = NULL, *slash;
+	char *path = NULL, *slash, *canonical;
 
 	if (path_absolute(strcmp(file, "-") == 0 ? "." : file, &path) < 0)
 		return NULL;
 	slash = strcmp(file, "-") == 0 ? NULL : strrchr(path, '/');
 	if (slash)
 		slash[slash == path] = '\0';
-	return path;
+	canonical = realpath(path, NULL);
+	if (!canonical)
+		return path;
+	free(path);
+	return canonical;
 }
 
 static int add_secret_files(struct context *context, const struct arguments *arguments,

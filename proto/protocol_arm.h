@@ -17,6 +17,7 @@
 #define ARM_HARNESSES_MAX 8
 #define ARM_PROVIDERS_MAX 32
 #define ARM_CHANGES_MAX 256
+#define ARM_OWN_FILES_MAX 256 /* of one Harness */
 #define PROVIDER_NAME_BYTES_MAX 32
 #define FAMILY_BYTES_MAX 32
 #define ARM_TEXT_BYTES_MAX 2048 /* of a value that a change tells */
@@ -42,7 +43,11 @@
 	X(sha256, STRING, OPTIONAL, 64, "of the program, hexadecimal")                             \
 	X(endpoint, STRING, OPTIONAL, 2048, "the URL of its provider, where one is set")           \
 	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "that it needs")                                    \
-	X(family, STRING, OPTIONAL, FAMILY_BYTES_MAX, "of the model behind it")
+	X(family, STRING, OPTIONAL, FAMILY_BYTES_MAX, "of the model behind it")                    \
+	X(definition, STRING, OPTIONAL, 64,                                                        \
+	  "SHA-256 of its .harness file, hexadecimal: of the lines that say something")            \
+	X(own_files, PAIRS, OPTIONAL, ARM_OWN_FILES_MAX,                                           \
+	  "files and folders of the person's own that its sessions read, and the SHA-256 of each")
 
 /* A provider whose SDK a runner uses, as the table of them had it. */
 #define ARM_PROVIDER_FIELDS(X)                                                                     \
@@ -116,17 +121,18 @@
 	X(is, BYTES, OPTIONAL, ARM_TEXT_BYTES_MAX, "now, or of the second; absent: nothing")
 
 /* An Arm, as it is told. */
-#define ARM_VIEW_FIELDS(X)                                                                         \
-	X(id, STRING, REQUIRED, ARM_ID_BYTES, "what a launch names")                               \
-	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "what it is called")                         \
-	X(prepared_at, TIME, REQUIRED, 0, "for the first time")                                    \
-	X(existed, BOOL, OPTIONAL, 0, "of arm_prepare: it had been prepared before")               \
-	X(missing, STRINGS, OPTIONAL, 64,                                                          \
-	  "what was absent when it was frozen: its launches are void for that")                    \
-	X(warnings, STRINGS, OPTIONAL, 64, "of arm_prepare: what will hardly do what was meant")   \
-	X(families, STRINGS, OPTIONAL, 64, "of its models")                                        \
-	X(arm, ARM, OPTIONAL, 0, "all of it (not in arm_list)")                                    \
-	X(changes, ARM_CHANGES, OPTIONAL, ARM_CHANGES_MAX, "of arm_verify: since it was frozen")   \
+#define ARM_VIEW_FIELDS(X)                                                                              \
+	X(id, STRING, REQUIRED, ARM_ID_BYTES, "what a launch names")                                    \
+	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "what it is called")                              \
+	X(prepared_at, TIME, REQUIRED, 0, "for the first time")                                         \
+	X(existed, BOOL, OPTIONAL, 0, "of arm_prepare: it had been prepared before")                    \
+	X(missing, STRINGS, OPTIONAL, 64,                                                               \
+	  "what was absent when it was frozen: its launches are void for that")                         \
+	X(warnings, STRINGS, OPTIONAL, 64,                                                              \
+	  "of arm_prepare: what will hardly do what was meant; of arm_verify: logins that are missing") \
+	X(families, STRINGS, OPTIONAL, 64, "of its models")                                             \
+	X(arm, ARM, OPTIONAL, 0, "all of it (not in arm_list)")                                         \
+	X(changes, ARM_CHANGES, OPTIONAL, ARM_CHANGES_MAX, "of arm_verify: since it was frozen")        \
 	X(verified, BOOL, OPTIONAL, 0, "of arm_verify: nothing has changed")
 
 /* An id may be shortened to its first 8 or more digits where that names one Arm alone. */

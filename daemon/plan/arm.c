@@ -124,9 +124,14 @@ static int order_inner(struct arm_ordered *ordered)
 	struct arm *arm = &ordered->arm;
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
-		r = order_texts(ordered, &arm->harnesses.items[i].hosts,
-				&arm->harnesses.items[i].has.hosts);
+	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++) {
+		struct arm_harness *harness = &arm->harnesses.items[i];
+
+		r = order_texts(ordered, &harness->hosts, &harness->has.hosts);
+		if (r == 0)
+			r = ORDER_LIST(ordered, &harness->own_files, &harness->has.own_files,
+				       compare_pairs);
+	}
 	for (size_t i = 0; r == 0 && i < arm->providers.count; i++)
 		r = order_texts(ordered, &arm->providers.items[i].hosts,
 				&arm->providers.items[i].has.hosts);

@@ -199,8 +199,10 @@ static int pairs_differ(struct arm_changes *changes, const char *what, const str
 		const char *name = order <= 0 ? a->items[i].name : b->items[k].name;
 		const struct pair *was = order <= 0 ? &a->items[i++] : NULL;
 		const struct pair *is = order >= 0 ? &b->items[k++] : NULL;
-		bool secret = (was && secret_variable(name, was->value)) ||
-			      (is && secret_variable(name, is->value));
+		/* What is called by a path is no variable, but a digest. */
+		bool variable = *name != '~' && *name != '/';
+		bool secret = variable && ((was && secret_variable(name, was->value)) ||
+					   (is && secret_variable(name, is->value)));
 		_cleanup_free_ char *path = NULL;
 
 		if (was && is && strcmp(was->value, is->value) == 0)

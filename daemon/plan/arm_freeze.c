@@ -11,6 +11,7 @@
 #include "plan/build.h"
 #include "plan/folder_digest.h"
 #include "plan/secret_file.h"
+#include "plan/secret_name.h"
 
 /*
  * Everything is opened on the loop, once, and looked at by that descriptor from then on. What is found
@@ -409,11 +410,19 @@ static int finish_folder(const struct folder_look *look, struct arm_folder *ret_
 	return 0;
 }
 
-/* The version of the same program is what it was. */
-static void keep_version(const struct arm *before, struct arm_harness *harness)
+/*
+ * The version of the same program is what it was; and an Arm of a time when its .harness file was not
+ * frozen does not tell what that was.
+ */
+static void keep_known(const struct arm *before, struct arm_harness *harness)
 {
 	const struct arm_harness *was = before ? arm_harness_find(before, harness->name) : NULL;
 
+	if (was && !was->definition) {
+		harness->definition = NULL;
+		harness->own_files = (struct pair_list){0};
+		harness->has.own_files = false;
+	}
 	if (was && was->sha256 && harness->sha256 && strcmp(was->sha256, harness->sha256) == 0)
 		harness->version = was->version;
 }
@@ -426,7 +435,7 @@ static int finish_harnesses(struct arm_freeze *freeze, struct arm_harness *harne
 	for (size_t i = 0; r == 0 && i < freeze->asked.count; i++) {
 		r = arm_harness_look_finish(&freeze->harnesses[i], freeze->options.host,
 					    &harnesses[i], fault);
-		keep_version(freeze->options.before, &harnesses[i]);
+		keep_known(freeze->options.before, &harnesses[i]);
 		if (r == 0 && harnesses[i].family)
 			r = text_list_add(families, harnesses[i].family);
 	}
@@ -458,6 +467,104 @@ static int settle(struct arm_freeze *freeze, const struct arm *arm)
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }
+
+/* --- Finished: what its launches will meet -------------------------------------------------------- */
+
+/* The file that the command begins with is run as it is. */
+static int check_runner(const struct arm *arm, struct fault *fault)
+{
+	const char *program = arm->command.count > 0 ? arm->command.items[0] : "";
+	_cleanup_free_ char *shown = NULL;
+
+	if (*program == '/' || *program == '~' || !strchr(program, '/'))
+		return 0;
+	while (strncmp(program, "./", 2) == 0)
+		program += 2;
+	for (size_t i = 0; i < arm->files.count; i++) {
+		const struct arm_file *file = &arm->files.items[i];
+
+		if (strcmp(file->path, program) != 0 || (file->mode & 0111) != 0)
+			continue;
+		shown = display(file->source);
+		fault_set(fault, ERROR_refused, "command: %s is not executable", shown);
+		return fault_hint(fault,
+				  "chmod +x '%s', or let a program that is begin the command",
+				  shown);
+	}
+	return 0;
+}
+
+static bool hides(const char *path, const struct place *place)
+{
+	return place->fd >= 0 &&
+	       (path_within(place->canonical, path) || path_within(path, place->canonical));
+}
+
+/* What a wrapper runs is the program that was pinned, whatever is mapped. */
+static int check_programs(const struct arm_freeze *freeze, const struct arm *arm,
+			  struct fault *fault)
+{
+	for (size_t i = 0; i < arm->files.count; i++) {
+		const struct arm_file *file = &arm->files.items[i];
+		_cleanup_free_ char *path = NULL, *shown = NULL;
+
+		if (!arm_path_is_home(file->path))
+			continue;
+		if (asprintf(&path, "%s%s", freeze->options.host->home, file->path + 1) < 0) {
+			path = NULL;
+			return -ENOMEM;
+		}
+		for (size_t k = 0; k < freeze->asked.count; k++) {
+			const struct program *program = &freeze->harnesses[k].program;
+
+			if (!hides(path, &program->file) && !hides(path, &program->release) &&
+			    !hides(path, &program->interpreter))
+				continue;
+			shown = display(file->path);
+			return fault_set(fault, ERROR_refused,
+					 "files: %s is where the program of %s is, which would be "
+					 "run in its place",
+					 shown, freeze->asked.items[k].name);
+		}
+	}
+	return 0;
+}
+
+static int warn(struct arm_freeze *freeze, const struct arm *arm, struct fault *fault)
+{
+	struct text_list *warnings = &freeze->warnings;
+	int r = check_runner(arm, fault);
+
+	if (r == 0)
+		r = check_programs(freeze, arm, fault);
+	for (size_t i = 0; r == 0 && i < freeze->signed_out.count; i++)
+		r = text_list_add_format(warnings, "%s: until that is mended its launches are void",
+					 freeze->signed_out.items[i]);
+	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++) {
+		const struct pair_list *files = &arm->harnesses.items[i].own_files;
+
+		for (size_t k = 0; r == 0 && k < files->count; k++)
+			if (strlen(files->items[k].value) != ARM_ID_BYTES)
+				r = text_list_add_format(
+					warnings,
+					"%s: %s is %s: what changes in it will not be seen",
+					arm->harnesses.items[i].name, files->items[k].name,
+					files->items[k].value);
+	}
+	for (size_t i = 0; r == 0 && i < arm->environment.count; i++) {
+		const struct pair *pair = &arm->environment.items[i];
+
+		if (secret_variable(pair->name, pair->value))
+			r = text_list_add_format(
+				warnings,
+				"environment: %s looks like a key, and stays in the Arm as it is; "
+				"keys belong into the credentials file, as providers of the Arm",
+				pair->name);
+	}
+	return r;
+}
+
+/* --- Finished: all of it -------------------------------------------------------------------------- */
 
 int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 {
@@ -497,6 +604,8 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 		r = finish_folder(&freeze->build, &arm.build, &arm.has.build, ret_fault);
 	if (r == 0)
 		r = finish_folder(&freeze->skills, &arm.skills, &arm.has.skills, ret_fault);
+	if (r == 0 && !freeze->options.before)
+		r = warn(freeze, &arm, ret_fault);
 	if (r != 0)
 		return r;
 	arm.families = families;

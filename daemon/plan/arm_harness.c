@@ -6,6 +6,7 @@
 
 #include "plan/build.h"
 #include "plan/harness_words.h"
+#include "plan/own_files.h"
 #include "plan/provider.h"
 
 /* Of a model that is called PROVIDER/MODEL. */
@@ -185,6 +186,10 @@ int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host
 				     environment, again, ret_fault);
 	if (r == 0)
 		r = look_at(look, host, &session, model, bwrap_fd);
+	if (r == 0)
+		r = own_files_find(&look->own_paths, session.harness, host->home);
+	if (r == 0)
+		memcpy(look->definition, session.harness->definition, sizeof(look->definition));
 	session_plan_done(&session);
 	return r;
 }
@@ -193,6 +198,9 @@ int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host
 
 void arm_harness_look_work(struct arm_harness_look *look)
 {
+	look->result = own_files_digest(&look->own_paths, &look->own_files);
+	if (look->result < 0)
+		return;
 	if (look->program.file.fd < 0 || look->digested)
 		return;
 	look->result = program_digest(look->program.file.fd, &look->known.stamp,
@@ -215,7 +223,12 @@ int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_hos
 		.endpoint = look->sign_in.endpoint,
 		.hosts = look->hosts,
 		.family = look->family,
+		.definition = look->definition[0] ? look->definition : NULL,
+		.own_files = look->own_files,
+		.has = {.own_files = look->own_files.count > 0},
 	};
+	if (look->result == -ENOMEM)
+		return -ENOMEM;
 	if (program->file.fd < 0)
 		return 0;
 	if (look->result < 0) {
@@ -241,6 +254,8 @@ void arm_harness_look_done(struct arm_harness_look *look)
 	program_done(&look->program);
 	program_question_done(&look->question);
 	text_list_done(&look->hosts);
+	pair_list_done(&look->own_paths);
+	pair_list_done(&look->own_files);
 	arm_sign_in_done(&look->sign_in);
 	free(look->warning);
 	free(look->missing);

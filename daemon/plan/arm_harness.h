@@ -18,6 +18,9 @@ struct arm_harness_look {
 	char family[FAMILY_BYTES_MAX + 1];
 	struct arm_sign_in sign_in;
 	struct text_list hosts;
+	char definition[65];
+	struct pair_list own_paths;
+	struct pair_list own_files;
 	char *missing;	  /* why it is absent, or NULL */
 	char *signed_out; /* why it has no login, or NULL */
 	char *warning;	  /* or NULL */

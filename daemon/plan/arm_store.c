@@ -432,6 +432,19 @@ int arm_store_check_file(const struct arm_store *store, const struct arm_store_f
 	return r == 0 && strcmp(found.sha256, file->sha256) != 0 ? -EBADMSG : r;
 }
 
+int arm_store_check(const struct arm_store *store, const struct arm_file_list *files)
+{
+	struct arm_store_file kept;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < files->count; i++) {
+		r = arm_store_file_of(&files->items[i], &kept);
+		if (r == 0)
+			r = arm_store_check_file(store, &kept);
+	}
+	return r;
+}
+
 int arm_store_file_of(const struct arm_file *file, struct arm_store_file *ret_file)
 {
 	if (!file->sha256 || !file->has.size || !is_id(file->sha256))

@@ -62,6 +62,8 @@ int arm_store_open_file(const struct arm_store *store, const struct arm_store_fi
 			int *ret_fd);
 /* Whether its content still is that of its name: reads all of it. */
 int arm_store_check_file(const struct arm_store *store, const struct arm_store_file *file);
+/* Those of all files of an Arm: for threads. */
+int arm_store_check(const struct arm_store *store, const struct arm_file_list *files);
 
 /* The content of a file of an Arm, as it is kept. -EBADMSG: it was gone when it was frozen. */
 int arm_store_file_of(const struct arm_file *file, struct arm_store_file *ret_file);

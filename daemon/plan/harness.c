@@ -13,6 +13,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include <nettle/base16.h>
+#include <nettle/sha2.h>
+
 #include "base/ini_text.h"
 #include "harness_keys.h"
 #include "harness_words.h"
@@ -429,6 +432,28 @@ static int read_text(const char *shown, int fd, char **ret_text, size_t *ret_siz
 	}
 }
 
+/* What only explains does not change what a session is. */
+static void digest_lines(const char *text, size_t size, char ret_digest[65])
+{
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	const char *end = text + size;
+	struct sha256_ctx hash;
+
+	sha256_init(&hash);
+	for (const char *line = text, *next; line < end; line = next) {
+		const char *feed = memchr(line, '\n', (size_t)(end - line)), *at = line;
+
+		next = feed ? feed + 1 : end;
+		while (at < next && strchr(" \t\r\n", *at) && *at)
+			at++;
+		if (at < next && *at != '#' && *at != ';')
+			sha256_update(&hash, (size_t)(next - line), (const uint8_t *)line);
+	}
+	sha256_digest(&hash, sizeof(digest), digest);
+	base16_encode_update(ret_digest, sizeof(digest), digest);
+	ret_digest[2 * sizeof(digest)] = '\0';
+}
+
 int harness_read_at(struct harness **ret_harness, const char *name, const char *path, int fd,
 		    struct fault *ret_fault)
 {
@@ -450,6 +475,7 @@ int harness_read_at(struct harness **ret_harness, const char *name, const char *
 		r = harness_new(&harness, name, path);
 	if (r != 0)
 		return r;
+	digest_lines(text, size, harness->definition);
 	reading->harness = harness;
 	reading->ini = (struct ini_text){.path = shown,
 					 .manual = "trialsd.harness(5)",

@@ -168,6 +168,8 @@ struct harness {
 	char *name;
 	char *path;
 	unsigned int serial; /* of this reading: another one has another */
+	/* SHA-256 of its lines but comments and blank ones, hexadecimal. */
+	char definition[65];
 	struct harness_program program;
 	struct harness_login *logins; /* the preferred one first */
 	size_t login_count;

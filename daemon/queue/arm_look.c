@@ -3,18 +3,24 @@
 
 #include <string.h>
 
+#include "base/lane.h"
 #include "plan/arm_freeze.h"
+#include "plan/arm_store.h"
 #include "queue/look.h"
 
 struct arm_look {
-	uv_work_t work;
+	struct lane_work work;
 	Queue *queue;
 	struct trial_work *waiting; /* NULL: it has left */
 	struct arm_known known;	    /* as it was prepared */
 	struct arm_freeze *freeze;
 	bool changed; /* what has changed is noted, not refused */
 	bool awaited;
+	int kept; /* of the contents of its files, which are what it runs */
 };
+
+/* Of those that start: programs and folders are read as a whole. */
+static struct lane lane = LANE_INIT(lane, 2);
 
 #define PREPARE_AGAIN                                                                              \
 	"to go on with what there is now, prepare it again: trialctl arm prepare FILE.json"
@@ -95,6 +101,12 @@ static int look_result(struct arm_look *look, struct trial_work *work, int statu
 	/* What cannot be read any more, or does not stay as it is, is not what it was. */
 	if (r == FAULT)
 		return void_changed(&look->known, why.message, fault);
+	if (r == 0 && look->kept < 0)
+		return look->kept == -ENOMEM
+			       ? -ENOMEM
+			       : void_changed(&look->known,
+					      "what is kept of its files is damaged or gone",
+					      fault);
 	if (r == 0)
 		r = check_missing(look, fault);
 	if (r == 0)
@@ -102,14 +114,15 @@ static int look_result(struct arm_look *look, struct trial_work *work, int statu
 	return r;
 }
 
-static void look_work(uv_work_t *work)
+static void look_work(struct lane_work *work)
 {
 	struct arm_look *look = container_of(work, struct arm_look, work);
 
 	arm_freeze_work(look->freeze);
+	look->kept = arm_store_check(look->queue->arms, &look->known.arm.files);
 }
 
-static void on_looked(uv_work_t *work, int status)
+static void on_looked(struct lane_work *work, int status)
 {
 	struct arm_look *look = container_of(work, struct arm_look, work);
 	struct trial_work *waiting = look->waiting;
@@ -160,7 +173,7 @@ static int look_new(struct arm_look **ret_look, Queue *queue, const struct trial
 	if (r == FAULT)
 		r = void_changed(&look->known, why.message, fault);
 	if (r == 0)
-		r = uv_queue_work(queue->loop, &look->work, look_work, on_looked);
+		r = lane_begin(&lane, queue->loop, &look->work, look_work, on_looked);
 	if (r == 0)
 		*ret_look = look;
 	else
@@ -200,7 +213,7 @@ void arm_look_leave(struct trial_work *work)
 	if (!look)
 		return;
 	look->waiting = NULL;
-	uv_cancel((uv_req_t *)&look->work);
+	lane_cancel(&look->work);
 }
 
 int arm_look_program(const struct trial_facts *accepted, const char *harness, const char *digest,

@@ -2,18 +2,23 @@
 
 /*
  * The verbs about Arms. What is small is read at once; what reads programs and folders, or waits for the
- * disk, is done on a thread of the pool, any number of them at a time. Who asked may have left by then:
- * an Arm is prepared all the same.
+ * disk, is done on a thread of the pool. Who asked may have left by then: an Arm is prepared all the same.
  */
 #include "serve/request.h"
 
 #include <string.h>
 
+#include "base/lane.h"
 #include "plan/arm_freeze.h"
+#include "plan/secret_name.h"
 #include "queue/arm_launch.h"
+
+/* A build may have some gigabytes: who starts Trials does not wait behind several. */
+static struct lane lane = LANE_INIT(lane, 1);
 
 struct asked {
 	uv_work_t work;
+	struct lane_work long_work;
 	struct request *request;
 	struct arm_known known; /* of arm_verify */
 	struct arm_freeze *freeze;
@@ -90,9 +95,9 @@ static struct arm_freeze_options options_of(const struct request *request, const
 	};
 }
 
-static void freeze_work(uv_work_t *work)
+static void freeze_work(struct lane_work *work)
 {
-	struct asked *asked = container_of(work, struct asked, work);
+	struct asked *asked = container_of(work, struct asked, long_work);
 
 	arm_freeze_work(asked->freeze);
 }
@@ -148,9 +153,9 @@ static void on_stored(uv_work_t *work, int status)
 	asked_refuse(asked, r, &fault);
 }
 
-static void on_frozen(uv_work_t *work, int status)
+static void on_frozen(struct lane_work *work, int status)
 {
-	struct asked *asked = container_of(work, struct asked, work);
+	struct asked *asked = container_of(work, struct asked, long_work);
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	int r = status < 0 ? status : arm_freeze_finish(asked->freeze, &fault);
 
@@ -177,7 +182,8 @@ void handle_arm_prepare(struct request *request, const void *arguments)
 		return;
 	r = arm_freeze_begin(&asked->freeze, &options, &prepare->spec, &fault);
 	if (r == 0)
-		r = uv_queue_work(server_of(request)->loop, &asked->work, freeze_work, on_frozen);
+		r = lane_begin(&lane, server_of(request)->loop, &asked->long_work, freeze_work,
+			       on_frozen);
 	if (r != 0)
 		asked_refuse(asked, r, &fault);
 }
@@ -198,6 +204,7 @@ static int reply_verified(struct asked *asked)
 	view.verified = changes.list.count == 0 && changes.more == 0;
 	view.has.verified = true;
 	view.missing = *arm_freeze_missing(asked->freeze);
+	view.warnings = *arm_freeze_signed_out(asked->freeze);
 	session_reply(asked->request->session, asked->request->number, &arm_verify_reply_type,
 		      &view);
 	arm_changes_done(&changes);
@@ -205,24 +212,18 @@ static int reply_verified(struct asked *asked)
 }
 
 /* What of its files is kept is what a launch uses, so that belongs to it. */
-static void verify_work(uv_work_t *work)
+static void verify_work(struct lane_work *work)
 {
-	struct asked *asked = container_of(work, struct asked, work);
-	const struct arm_store *store = server_of(asked->request)->options.arms;
-	const struct arm_file_list *files = &asked->known.arm.files;
-	struct arm_store_file kept;
+	struct asked *asked = container_of(work, struct asked, long_work);
 
 	arm_freeze_work(asked->freeze);
-	for (size_t i = 0; asked->result == 0 && i < files->count; i++) {
-		asked->result = arm_store_file_of(&files->items[i], &kept);
-		if (asked->result == 0)
-			asked->result = arm_store_check_file(store, &kept);
-	}
+	asked->result = arm_store_check(server_of(asked->request)->options.arms,
+					&asked->known.arm.files);
 }
 
-static void on_verified(uv_work_t *work, int status)
+static void on_verified(struct lane_work *work, int status)
 {
-	struct asked *asked = container_of(work, struct asked, work);
+	struct asked *asked = container_of(work, struct asked, long_work);
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	int r = status < 0 ? status : arm_freeze_finish(asked->freeze, &fault);
 
@@ -258,8 +259,8 @@ static int begin_verify(struct asked *asked, const char *digits, struct fault *f
 	if (r == 0)
 		r = arm_freeze_begin(&asked->freeze, &options, &spec, fault);
 	arm_spec_done(&spec);
-	return r == 0 ? uv_queue_work(server_of(request)->loop, &asked->work, verify_work,
-				      on_verified)
+	return r == 0 ? lane_begin(&lane, server_of(request)->loop, &asked->long_work, verify_work,
+				   on_verified)
 		      : r;
 }
 
@@ -279,6 +280,23 @@ void handle_arm_verify(struct request *request, const void *arguments)
 
 /* --- arm_show, arm_diff --------------------------------------------------------------------------- */
 
+/* What looks like a key is told by its name alone, as of a plan. *ret_items: the pairs, to be freed. */
+static int mask(struct pair_list *environment, struct pair **ret_items)
+{
+	struct pair *items = calloc(environment->count + 1, sizeof(*items));
+
+	if (!items)
+		return -ENOMEM;
+	for (size_t i = 0; i < environment->count; i++) {
+		items[i] = environment->items[i];
+		if (secret_variable(items[i].name, items[i].value))
+			items[i].value = "(masked)";
+	}
+	environment->items = items;
+	*ret_items = items;
+	return 0;
+}
+
 void handle_arm_show(struct request *request, const void *arguments)
 {
 	const struct arm_show_request *show = arguments;
@@ -286,6 +304,7 @@ void handle_arm_show(struct request *request, const void *arguments)
 	struct arm_known known;
 	struct arm_view view;
 	struct text_list missing = {0};
+	struct pair *shown = NULL;
 	int r = arm_known_find(server_of(request)->options.queue, show->id, &known, &fault);
 
 	if (r == 0) {
@@ -293,8 +312,11 @@ void handle_arm_show(struct request *request, const void *arguments)
 		view = view_of(known.id, &known.arm, known.prepared_at);
 		view.missing = missing;
 		if (r == 0)
+			r = mask(&view.arm.environment, &shown);
+		if (r == 0)
 			session_reply(request->session, request->number, &arm_show_reply_type,
 				      &view);
+		free(shown);
 		free(missing.items);
 		arm_known_done(&known);
 	}

@@ -94,13 +94,16 @@ int reply_arm_prepare(msgpack_sbuffer *buffer)
 				    .mode = 0755,
 				    .size = 4,
 				    .sha256 = SHA256}};
+	struct pair own_files[] = {{"~/.codex/AGENTS.md", SHA256}};
 	struct arm_harness harnesses[] = {{.name = "agy", .family = "google"},
 					  {.name = "codex",
 					   .executable = "/usr/local/bin/codex",
 					   .version = "0.101.0",
 					   .sha256 = SHA256,
 					   .hosts = LIST(hosts),
-					   .family = "openai"}};
+					   .family = "openai",
+					   .definition = SHA256,
+					   .own_files = LIST(own_files)}};
 	const char *command[] = {"./run.sh"};
 	struct arm_view prepared = view(ARM_ID, "mine");
 

@@ -332,7 +332,7 @@ static void mutate_field(struct mutation *mutation, const struct field *field, c
 		break;
 	case FIELD_SECONDS:
 		if (is_next(mutation, path, "")) {
-			*(double *)member = *has ? *(double *)member / 2 + 1 : 7;
+			*(double *)member = *has && *(double *)member < 7 ? 7 : 6;
 			*has = true;
 		}
 		break;

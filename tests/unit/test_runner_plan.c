@@ -305,6 +305,65 @@ START_TEST(a_key_that_no_provider_is_declared_for_stays_out)
 }
 END_TEST
 
+/* What git is told, when the launch tells it something itself. */
+static const struct {
+	struct pair own[3];
+	const char *count, *key, *excludes; /* KEY_1, VALUE_2; NULL: not set */
+	const char *warning;
+} settings[] = {
+	{{{0}}, "2", "core.excludesFile", NULL, NULL}, /* beside safe.directory */
+	{{{"GIT_CONFIG_COUNT", "0"}}, "1", NULL, NULL, NULL},
+	{{{"GIT_CONFIG_COUNT", ""}}, "1", NULL, NULL, NULL},
+	{{{"GIT_CONFIG_COUNT", "2"}, {"GIT_CONFIG_KEY_1", "a.b"}},
+	 "3",
+	 "a.b",
+	 RUNNER_EXCLUDE,
+	 NULL},
+	{{{"GIT_CONFIG_COUNT", "2"}, {"GIT_CONFIG_KEY_1", "Core.ExcludesFile"}},
+	 "3",
+	 "Core.ExcludesFile",
+	 RUNNER_EXCLUDE,
+	 "GIT_CONFIG_KEY_1"},
+	{{{"GIT_CONFIG_COUNT", "-1"}}, "-1", NULL, NULL, "no number"},
+	{{{"GIT_CONFIG_COUNT", "18446744073709551617"}},
+	 "18446744073709551617",
+	 NULL,
+	 NULL,
+	 "no number"},
+};
+
+static void expect_value(const struct plan *plan, const char *name, const char *value)
+{
+	const char *there = pair_list_get(&plan->environment, name);
+
+	ck_assert_msg(!value == !there && (!value || !strcmp(value, there)), "%s is %s, not %s",
+		      name, there ? there : "unset", value ? value : "unset");
+}
+
+START_TEST(excludes_come_behind_the_launch_s_own)
+{
+	const char *command[] = {"true"}, *exclude[] = {"*.log"};
+	struct arm arm = {.name = "git", .command = LIST(command), .git_exclude = LIST(exclude)};
+	struct runner_plan runner;
+	struct plan *plan;
+
+	fixture.launch.command.count = 0;
+	fixture.launch.repository = at(&fixture, "repo");
+	for (size_t i = 0; i < 3 && settings[_i].own[i].name; i++)
+		fixture.variables[fixture.launch.environment.count++] = settings[_i].own[i];
+	make_runner(&runner, &arm);
+	plan = make_plan(&runner);
+	expect_value(plan, "GIT_CONFIG_COUNT", settings[_i].count);
+	expect_value(plan, "GIT_CONFIG_KEY_1", settings[_i].key);
+	expect_value(plan, "GIT_CONFIG_VALUE_2", settings[_i].excludes);
+	ck_assert_uint_eq(plan->warnings.count, settings[_i].warning ? 1 : 0);
+	if (settings[_i].warning)
+		ck_assert_ptr_nonnull(strstr(plan->warnings.items[0], settings[_i].warning));
+	plan_free(plan);
+	runner_plan_done(&runner);
+}
+END_TEST
+
 /* All at once: a login, a key of a Harness, one of a provider. */
 START_TEST(all_that_is_missing)
 {
@@ -338,6 +397,7 @@ int main(void)
 	tcase_add_checked_fixture(plans, setup, teardown);
 	tcase_add_test(plans, two_harnesses_and_a_provider);
 	tcase_add_test(plans, a_key_that_no_provider_is_declared_for_stays_out);
+	tcase_add_loop_test(plans, excludes_come_behind_the_launch_s_own, 0, ARRAY_SIZE(settings));
 	tcase_add_test(plans, all_that_is_missing);
 	suite_add_tcase(suite, plans);
 	runner = srunner_create(suite);

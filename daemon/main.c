@@ -333,6 +333,25 @@ static int folders_name(struct daemon *daemon, const char *home)
 		 : folder_default(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
 }
 
+/* Nothing is lost with what cannot be removed. */
+static void arms_collect(const struct daemon *daemon)
+{
+	struct arm_store_collected collected;
+	int r = arm_store_collect(&daemon->arms, &collected);
+
+	if (collected.files > 0)
+		log_write(
+			LOG_LEVEL_INFO, NULL, 0,
+			"removed %zu files (%llu bytes) of Arms that were not prepared to the end",
+			collected.files, (unsigned long long)collected.bytes);
+	if (r < 0)
+		log_write(LOG_LEVEL_WARNING, NULL, 0,
+			  "files of Arms that were not prepared to the end are left in %s/arms: %s",
+			  daemon->state_folder,
+			  r == -EBADMSG ? "one of the Arms is damaged, and may be what names them"
+					: strerror(-r));
+}
+
 static int folders_open(struct daemon *daemon, const char *home, struct fault *ret_fault)
 {
 	_cleanup_close_ int runtime_fd = -1;
@@ -359,6 +378,8 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	if (r == 0)
 		r = arm_store_open(&daemon->arms, daemon->state_fd, daemon->state_folder,
 				   ret_fault);
+	if (r == 0)
+		arms_collect(daemon);
 	return r;
 }
 

@@ -49,7 +49,9 @@
 	X(login_noted, "there is a note of a Trial's copy; it is not made")                        \
 	X(login_copied, "it is made; nothing was started")                                         \
 	X(login_carried, "what a keeper left to do is done; no end is told")                       \
-	X(login_removed, "nothing is left of a Trial's copy but the note")
+	X(login_removed, "nothing is left of a Trial's copy but the note")                         \
+	X(arm_taken, "an Arm's files are kept; it is not")                                         \
+	X(arm_stored, "it is; nobody has been told")
 
 #ifdef TRIALSD_FAULT_POINTS
 void fault_point(const char *name);

@@ -220,12 +220,19 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 	}
 	for (size_t i = 0; r == 0 && i < freeze->asked.count; i++) {
 		struct arm_harness_look *look = &freeze->harnesses[i];
+		const struct arm_harness_options one = {
+			.host = options->host,
+			.field = spec->harness ? "harness" : field,
+			.model = spec->model,
+			.environment = &spec->environment,
+			.variables = &spec->variables,
+			.own_session = spec->harness != NULL,
+			.bwrap_fd = options->bwrap_fd,
+			.again = options->before != NULL,
+		};
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
-		r = arm_harness_look_begin(look, options->host, spec->harness ? "harness" : field,
-					   &freeze->asked.items[i], spec->model,
-					   spec->harness ? NULL : &spec->environment,
-					   options->bwrap_fd, options->before != NULL, fault);
+		r = arm_harness_look_begin(look, &one, &freeze->asked.items[i], fault);
 		r = forgive(freeze, r, fault);
 		if (r == 0 && look->warning)
 			r = text_list_add(&freeze->warnings, look->warning);

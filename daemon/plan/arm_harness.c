@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plan/build.h"
+#include "plan/endpoint.h"
 #include "plan/harness_words.h"
 #include "plan/own_files.h"
 #include "plan/provider.h"
@@ -115,8 +116,24 @@ static int find_login(struct arm_harness_look *look, const struct plan_host *hos
 	return r;
 }
 
-static int find_hosts(struct arm_harness_look *look, const struct session_plan *session,
-		      const char *model)
+/* A key goes where the environment says. */
+static int find_login_hosts(struct arm_harness_look *look,
+			    const struct arm_harness_options *options,
+			    const struct harness_login *login, struct fault *fault)
+{
+	const char *told = endpoint_value(options->environment, login->endpoint_variable);
+
+	if (!told)
+		return text_list_merge(&look->hosts, &login->hosts);
+	look->sign_in.endpoint = strdup(told);
+	return look->sign_in.endpoint
+		       ? endpoint_add_host(&look->hosts, options->host, options->field, told,
+					   options->again, fault)
+		       : -ENOMEM;
+}
+
+static int find_hosts(struct arm_harness_look *look, const struct arm_harness_options *options,
+		      const struct session_plan *session, const char *model, struct fault *fault)
 {
 	const struct harness *harness = session->harness;
 	int r = text_list_merge(&look->hosts, &harness->network.hosts);
@@ -124,7 +141,7 @@ static int find_hosts(struct arm_harness_look *look, const struct session_plan *
 	if (r == 0 && look->sign_in.provider)
 		return text_list_merge(&look->hosts, &look->sign_in.hosts);
 	if (r == 0 && session->login)
-		r = text_list_merge(&look->hosts, &session->login->hosts);
+		r = find_login_hosts(look, options, session->login, fault);
 	return r == 0 ? add_provider_host(&look->hosts, harness, model) : r;
 }
 
@@ -147,47 +164,67 @@ static int find_family(struct arm_harness_look *look, const struct plan_host *ho
 	return 0;
 }
 
-static int look_at(struct arm_harness_look *look, const struct plan_host *host,
-		   struct session_plan *session, const char *model, int bwrap_fd)
+static int look_at(struct arm_harness_look *look, const struct arm_harness_options *options,
+		   struct session_plan *session, struct fault *fault)
 {
-	const char *own = look->sign_in.model ?: model;
+	const struct plan_host *host = options->host;
+	const char *own = look->sign_in.model ?: options->model;
 	int r = find_program(look, host, session->harness);
 
 	if (r == 0)
 		r = find_login(look, host, session);
 	if (r == 0 && !look->missing) {
 		session->program = look->program;
-		r = find_version(look, host, session, bwrap_fd);
+		r = find_version(look, host, session, options->bwrap_fd);
 		session->program = PROGRAM_INIT;
 	}
 	if (r == 0)
-		r = find_hosts(look, session, own);
+		r = find_hosts(look, options, session, own, fault);
 	return r == 0 ? find_family(look, host, session->harness, own) : r;
 }
 
-int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
-			   const char *field, const struct arm_harness *asked, const char *model,
-			   const struct pair_list *environment, int bwrap_fd, bool again,
-			   struct fault *ret_fault)
+/* Its hosts are the Arm's to say: a launch could not make them follow. */
+static int check_variables(const struct arm_harness_options *options, const struct harness *harness,
+			   struct fault *fault)
 {
+	for (size_t i = 0; i < harness->login_count; i++) {
+		const char *variable = harness->logins[i].endpoint_variable;
+
+		if (!variable || !words_have(options->variables, variable))
+			continue;
+		fault_set(fault, ERROR_refused,
+			  "variables: %s says where %s goes, which an Arm cannot leave to its "
+			  "launches",
+			  variable, harness->name);
+		return fault_hint(fault, "name its value in the Arm's environment");
+	}
+	return 0;
+}
+
+int arm_harness_look_begin(struct arm_harness_look *look, const struct arm_harness_options *options,
+			   const struct arm_harness *asked, struct fault *ret_fault)
+{
+	const struct plan_host *host = options->host;
 	struct session_plan session = SESSION_PLAN_INIT;
 	int r;
 
 	look->asked = asked;
 	if (!host->harnesses)
 		return fault_set(ret_fault, ERROR_unavailable,
-				 "%s: no Harness could be read; the daemon's log says why", field);
+				 "%s: no Harness could be read; the daemon's log says why",
+				 options->field);
 	r = harness_set_find(host->harnesses, asked->name, &session.harness, ret_fault);
 	if (r != 0 || !session.harness)
 		return r;
-	/* A session of its own has its own login. */
-	if (environment)
-		r = arm_sign_in_find(&look->sign_in, host, field, session.harness, asked,
-				     environment, again, ret_fault);
+	if (options->own_session && !options->again)
+		r = check_variables(options, session.harness, ret_fault);
+	if (r == 0 && !options->own_session)
+		r = arm_sign_in_find(&look->sign_in, host, options->field, session.harness, asked,
+				     options->environment, options->again, ret_fault);
 	if (r == 0)
-		r = look_at(look, host, &session, model, bwrap_fd);
+		r = look_at(look, options, &session, ret_fault);
 	if (r == 0)
-		r = own_files_find(&look->own_paths, session.harness, host->home);
+		r = own_files_find(&look->own_paths, session.harness, options->host->home);
 	if (r == 0)
 		memcpy(look->definition, session.harness->definition, sizeof(look->definition));
 	session_plan_done(&session);

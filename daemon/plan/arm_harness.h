@@ -29,15 +29,20 @@ struct arm_harness_look {
 #define ARM_HARNESS_LOOK_INIT                                                                      \
 	((struct arm_harness_look){.program = PROGRAM_INIT, .question = PROGRAM_QUESTION_INIT})
 
-/*
- * field names it in a fault. model: that of an Arm with a harness; else NULL. environment: the
- * Arm's, which may set an endpoint; NULL: it is signed in as its sessions are. bwrap_fd -1: it is not asked for its version. again: as of
- * arm_provider_look. asked must outlive it; the Harness's file need not.
- */
-int arm_harness_look_begin(struct arm_harness_look *look, const struct plan_host *host,
-			   const char *field, const struct arm_harness *asked, const char *model,
-			   const struct pair_list *environment, int bwrap_fd, bool again,
-			   struct fault *ret_fault);
+struct arm_harness_options {
+	const struct plan_host *host;
+	const char *field;		     /* names it in a fault */
+	const char *model;		     /* that of an Arm with a harness; else NULL */
+	const struct pair_list *environment; /* the Arm's, which may set an endpoint */
+	const struct text_list *variables;   /* the Arm's, that it leaves to its launches */
+	bool own_session; /* the Arm is a session of it, signed in as any; else a runner drives it */
+	int bwrap_fd;	  /* -1: it is not asked for its version */
+	bool again;	  /* as of arm_provider_look */
+};
+
+/* asked must outlive it; the Harness's file need not. */
+int arm_harness_look_begin(struct arm_harness_look *look, const struct arm_harness_options *options,
+			   const struct arm_harness *asked, struct fault *ret_fault);
 void arm_harness_look_work(struct arm_harness_look *look);
 /* ret_harness points into look. */
 int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_host *host,

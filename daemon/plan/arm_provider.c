@@ -6,6 +6,7 @@
 
 #include "base/words.h"
 #include "plan/credentials.h"
+#include "plan/endpoint.h"
 #include "plan/provider.h"
 #include "plan/session_login.h"
 
@@ -31,43 +32,6 @@ static int no_provider(const struct plan_host *host, const char *field, const ch
 		  names);
 	return fault_hint(fault, "a section of ~/.config/trialsd/providers.conf adds one: "
 				 "trialsd.providers(5)");
-}
-
-/* Only such a host may be spoken to without TLS. */
-static bool is_internal(const struct plan_host *host, const char *rule)
-{
-	return words_have(&host->config->internal, rule);
-}
-
-/* again: one that is not as it must be has no hosts. */
-static int add_endpoint_host(struct text_list *hosts, const struct plan_host *host,
-			     const char *field, const char *endpoint, bool again,
-			     struct fault *fault)
-{
-	_cleanup_fault_ struct fault why = FAULT_INIT;
-	_cleanup_free_ char *rule = NULL;
-	int r = provider_endpoint_host(endpoint, true, &rule, &why);
-
-	if (r == FAULT && again)
-		return 0;
-	if (r == FAULT)
-		return fault_set(fault, ERROR_invalid, "%s: %s", field, why.message);
-	if (r == 0 && !again && strncmp(endpoint, "http://", 7) == 0 && !is_internal(host, rule)) {
-		fault_set(fault, ERROR_refused,
-			  "%s: endpoint: %s is not named as internal, and only such a host may be "
-			  "spoken to without TLS",
-			  field, rule);
-		return fault_hint(fault, "Internal=%s in the section Network of trialsd.conf",
-				  rule);
-	}
-	return r == 0 && !words_have(hosts, rule) ? text_list_add(hosts, rule) : r;
-}
-
-static const char *value_of(const struct pair_list *environment, const char *variable)
-{
-	const char *value = variable ? pair_list_get(environment, variable) : NULL;
-
-	return value && value[0] ? value : NULL;
 }
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
@@ -128,7 +92,7 @@ static int look_at(struct arm_provider_look *look, const struct plan_host *host,
 		   const struct provider *provider, const struct pair_list *environment, bool again,
 		   struct fault *fault)
 {
-	const char *told = value_of(environment, provider->endpoint_variable);
+	const char *told = endpoint_value(environment, provider->endpoint_variable);
 	const char *endpoint = told ?: provider->endpoint;
 	_cleanup_free_ char *reason = NULL;
 	int r;
@@ -138,7 +102,7 @@ static int look_at(struct arm_provider_look *look, const struct plan_host *host,
 	look->endpoint = endpoint ? strdup(endpoint) : NULL;
 	if (!look->variable || (endpoint && !look->endpoint))
 		return -ENOMEM;
-	r = told ? add_endpoint_host(&look->hosts, host, field, told, again, fault)
+	r = told ? endpoint_add_host(&look->hosts, host, field, told, again, fault)
 		 : text_list_merge(&look->hosts, &provider->hosts);
 	if (r == 0)
 		r = settle_family(look, host, provider);
@@ -218,8 +182,8 @@ static int settle_provider(struct arm_sign_in *result, const struct plan_host *h
 			   const struct provider **ret_provider, struct fault *fault)
 {
 	const struct provider *own = way ? provider_of_credential(host, way->credential) : NULL;
-	bool told = way && (value_of(environment, way->model_variable) ||
-			    value_of(environment, way->endpoint_variable));
+	bool told = way && (endpoint_value(environment, way->model_variable) ||
+			    endpoint_value(environment, way->endpoint_variable));
 
 	*ret_provider = asked->provider ? provider_find(host->providers, asked->provider)
 			: told		? own
@@ -245,7 +209,7 @@ static int settle_endpoint(struct arm_sign_in *result, const struct plan_host *h
 			   const struct provider *provider, const struct pair_list *environment,
 			   bool again, struct fault *fault)
 {
-	const char *told = value_of(environment, way->endpoint_variable);
+	const char *told = endpoint_value(environment, way->endpoint_variable);
 	bool own = provider == provider_of_credential(host, way->credential);
 	const char *endpoint = told				? told
 			       : !own && way->endpoint_variable ? provider->endpoint
@@ -255,7 +219,7 @@ static int settle_endpoint(struct arm_sign_in *result, const struct plan_host *h
 	if (r < 0)
 		return r;
 	if (endpoint)
-		return add_endpoint_host(&result->hosts, host, field, endpoint, again, fault);
+		return endpoint_add_host(&result->hosts, host, field, endpoint, again, fault);
 	return text_list_merge(&result->hosts, own ? &way->hosts : &provider->hosts);
 }
 
@@ -272,7 +236,7 @@ int arm_sign_in_find(struct arm_sign_in *ret, const struct plan_host *host, cons
 	r = settle_provider(ret, host, field, harness, asked, way, environment, again, &provider,
 			    ret_fault);
 	if (r == 0 && provider && way && !model)
-		model = value_of(environment, way->model_variable);
+		model = endpoint_value(environment, way->model_variable);
 	if (r == 0)
 		r = set_text(&ret->model, model);
 	if (r == 0 && provider && way)

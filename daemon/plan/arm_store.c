@@ -312,12 +312,25 @@ int arm_store_find(const struct arm_store *store, const char *digits, char ret_i
 
 /* --- Contents of mapped files --------------------------------------------------------------------- */
 
-#define CONTENT_BYTES (ARM_ID_BYTES + 3)
+#define EXECUTABLE ".x"
 
-static void content_name(const struct arm_store_file *file, char ret_name[CONTENT_BYTES])
+void arm_store_content_name(const struct arm_store_file *file,
+			    char ret_name[ARM_STORE_CONTENT_BYTES])
 {
-	snprintf(ret_name, CONTENT_BYTES, "%.*s%s", ARM_ID_BYTES, file->sha256,
-		 file->executable ? ".x" : "");
+	snprintf(ret_name, ARM_STORE_CONTENT_BYTES, "%.*s%s", ARM_ID_BYTES, file->sha256,
+		 file->executable ? EXECUTABLE : "");
+}
+
+bool arm_store_is_content(const char *name)
+{
+	return strlen(name) >= ARM_ID_BYTES && is_digits(name, ARM_ID_BYTES) &&
+	       (name[ARM_ID_BYTES] == '\0' || strcmp(name + ARM_ID_BYTES, EXECUTABLE) == 0);
+}
+
+int arm_store_each_content(const struct arm_store *store,
+			   int (*take)(void *context, const char *name), void *context)
+{
+	return list_names(store->files_fd, take, context);
 }
 
 /* To copy_fd too, where that is not -1. */
@@ -366,7 +379,7 @@ static int digest_steady(int fd, int copy_fd, struct arm_store_file *file)
 static int take_copy(const struct arm_store *store, int fd, struct arm_store_file *file)
 {
 	_cleanup_close_ int copy = -1;
-	char name[CONTENT_BYTES], new[NEW_BYTES];
+	char name[ARM_STORE_CONTENT_BYTES], new[NEW_BYTES];
 	int r = open_new(store->files_fd, new, &copy);
 
 	if (r < 0)
@@ -376,7 +389,7 @@ static int take_copy(const struct arm_store *store, int fd, struct arm_store_fil
 		unlinkat(store->files_fd, new, 0);
 		return r;
 	}
-	content_name(file, name);
+	arm_store_content_name(file, name);
 	return settle_new(store->files_fd, copy, new, name, file->executable ? 0500 : 0400);
 }
 
@@ -403,12 +416,12 @@ int arm_store_open_file(const struct arm_store *store, const struct arm_store_fi
 			int *ret_fd)
 {
 	_cleanup_close_ int fd = -1;
-	char name[CONTENT_BYTES];
+	char name[ARM_STORE_CONTENT_BYTES];
 	struct stat st;
 
 	if (!is_id(file->sha256))
 		return -ENOENT;
-	content_name(file, name);
+	arm_store_content_name(file, name);
 	fd = openat(store->files_fd, name,
 		    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)

@@ -67,3 +67,27 @@ int arm_store_check(const struct arm_store *store, const struct arm_file_list *f
 
 /* The content of a file of an Arm, as it is kept. -EBADMSG: it was gone when it was frozen. */
 int arm_store_file_of(const struct arm_file *file, struct arm_store_file *ret_file);
+
+/* --- What nobody names (arm_collect.c) ------------------------------------------------------------ */
+
+#define ARM_STORE_COLLECT_MAX 100000 /* contents that are looked at */
+
+struct arm_store_collected {
+	size_t files;
+	uint64_t bytes;
+};
+
+/*
+ * Removes the contents that no Arm names. To be called before anything is prepared: what is taken and not
+ * yet named would be among them. Where an Arm cannot be read, nothing is removed: -EBADMSG, -E2BIG.
+ */
+int arm_store_collect(const struct arm_store *store, struct arm_store_collected *ret_collected);
+
+/* The name of a content in `files`, and whether it is that of one. */
+#define ARM_STORE_CONTENT_BYTES (ARM_ID_BYTES + 3)
+void arm_store_content_name(const struct arm_store_file *file,
+			    char ret_name[ARM_STORE_CONTENT_BYTES]);
+bool arm_store_is_content(const char *name);
+/* take is called with each name in `files`, whatever it is, until it returns something else than 0. */
+int arm_store_each_content(const struct arm_store *store,
+			   int (*take)(void *context, const char *name), void *context);

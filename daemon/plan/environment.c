@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /*
  * The environment, built from nothing: what a session needs to work at all, then what the launch
@@ -17,9 +18,13 @@
  *
  * git refuses a repository that seems to be somebody else's, which it does where an owner's uid is
  * not mapped. So exactly the bound repository is trusted, never "*", by git's own variables,
- * unless the launch uses those itself. A linked worktree's git cannot clean up what it shares with
- * others (repository_git.c), and is told not to try by itself.
+ * unless the launch uses those itself; a runner's git_exclude comes behind what it says. A linked
+ * worktree's git cannot clean up what it shares with others (repository_git.c), and is told not to try
+ * by itself.
  */
+
+#define GIT_COUNT_MAX 1000 /* settings of a launch's own */
+#define GIT_NAME_BYTES 48  /* of a variable with a number */
 
 static const char *const fixed[] = {"HOME", "USER", "LOGNAME"};
 
@@ -60,14 +65,76 @@ static int name_check(const char *name, struct fault *fault)
 	return 0;
 }
 
-static int git_configure(struct plan *plan, bool excludes)
+/* settings with these numbers and those behind them; of count there are so many afterwards. */
+static int git_number(struct plan *plan, const struct pair *settings, size_t first, size_t count)
 {
 	struct pair_list *environment = &plan->environment;
-	struct pair settings[4];
-	char name[32];
-	size_t count = 0;
-	int r = 0;
+	char name[GIT_NAME_BYTES];
+	int r;
 
+	snprintf(name, sizeof(name), "%zu", first + count);
+	r = pair_list_set(environment, "GIT_CONFIG_COUNT", name);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%zu", first + i);
+		r = pair_list_set(environment, name, settings[i].name);
+		snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%zu", first + i);
+		if (r == 0)
+			r = pair_list_set(environment, name, settings[i].value);
+	}
+	return r;
+}
+
+/* As git reads it: "" is none. */
+static bool git_count(const char *text, size_t *ret_count)
+{
+	*ret_count = 0;
+	for (; *text; text++) {
+		if (*text < '0' || *text > '9')
+			return false;
+		*ret_count = *ret_count * 10 + (size_t)(*text - '0');
+		if (*ret_count > GIT_COUNT_MAX)
+			return false;
+	}
+	return true;
+}
+
+/* Behind the settings of the launch's own, of which the last one of a name counts. */
+static int git_add_excludes(struct plan *plan, const char *own)
+{
+	const struct pair excludes = {"core.excludesFile", RUNNER_EXCLUDE};
+	char name[GIT_NAME_BYTES];
+	size_t count;
+
+	if (!git_count(own, &count))
+		return plan_warn(plan,
+				 "git_exclude: git is not told of it: the GIT_CONFIG_COUNT of its "
+				 "own is no number up to %d",
+				 GIT_COUNT_MAX);
+	for (size_t i = 0; i < count; i++) {
+		const char *key;
+		int r;
+
+		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%zu", i);
+		key = pair_list_get(&plan->environment, name);
+		if (!key || strcasecmp(key, excludes.name) != 0)
+			continue;
+		r = plan_warn(plan,
+			      "git_exclude: its patterns take the place of the %s that %s sets",
+			      excludes.name, name);
+		if (r < 0)
+			return r;
+	}
+	return git_number(plan, &excludes, count, 1);
+}
+
+static int git_configure(struct plan *plan, bool excludes)
+{
+	const char *own = pair_list_get(&plan->environment, "GIT_CONFIG_COUNT");
+	struct pair settings[4];
+	size_t count = 0;
+
+	if (own)
+		return excludes ? git_add_excludes(plan, own) : 0;
 	if (plan->repository)
 		settings[count++] = (struct pair){"safe.directory", plan->repository};
 	if (plan->repository && plan->git_shared) {
@@ -76,18 +143,7 @@ static int git_configure(struct plan *plan, bool excludes)
 	}
 	if (excludes)
 		settings[count++] = (struct pair){"core.excludesFile", RUNNER_EXCLUDE};
-	if (count == 0 || pair_list_get(environment, "GIT_CONFIG_COUNT"))
-		return 0;
-	snprintf(name, sizeof(name), "%zu", count);
-	r = pair_list_set(environment, "GIT_CONFIG_COUNT", name);
-	for (size_t i = 0; r == 0 && i < count; i++) {
-		snprintf(name, sizeof(name), "GIT_CONFIG_KEY_%zu", i);
-		r = pair_list_set(environment, name, settings[i].name);
-		snprintf(name, sizeof(name), "GIT_CONFIG_VALUE_%zu", i);
-		if (r == 0)
-			r = pair_list_set(environment, name, settings[i].value);
-	}
-	return r;
+	return count > 0 ? git_number(plan, settings, 0, count) : 0;
 }
 
 /* What the Harness needs: the launch may replace all but what it is signed in with. */

@@ -384,7 +384,8 @@ static int add_all_hosts(struct session *result, const struct session_request *r
 	const char *host;
 
 	if (r == 0)
-		r = text_list_merge(&result->hosts, &request->login->hosts);
+		r = text_list_merge(&result->hosts,
+				    request->endpoint_hosts ?: &request->login->hosts);
 	host = provider ? pair_list_get(&network->provider_hosts, provider) : NULL;
 	if (r == 0 && host) {
 		struct text_list one = {.count = 1, .items = &host};

@@ -29,12 +29,13 @@ struct session_request {
 	const void *prompt; /* NULL: not at hand; it then cannot be an argument */
 	size_t prompt_size; /* bytes */
 	struct text_list extra;
-	bool declared;		/* a Custom runner drives it, through a wrapper */
-	const char *endpoint;	/* declared: the URL that its key is for, or NULL */
-	bool web;		/* leaves the Harness's own web tools on */
-	uid_t uid;		/* that it runs as */
-	const char *home;	/* canonical */
-	const char *repository; /* canonical; NULL: there is none */
+	bool declared;				/* a Custom runner drives it, through a wrapper */
+	const char *endpoint;			/* declared: the URL that its key is for, or NULL */
+	const struct text_list *endpoint_hosts; /* in the place of its login's; NULL: those */
+	bool web;				/* leaves the Harness's own web tools on */
+	uid_t uid;				/* that it runs as */
+	const char *home;			/* canonical */
+	const char *repository;			/* canonical; NULL: there is none */
 };
 
 /*

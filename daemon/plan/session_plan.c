@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "endpoint.h"
 
 /*
  * How it is signed in is session_login.c's to find.
@@ -34,13 +35,38 @@ static int repository_of(const struct launch_request *launch, char **ret_reposit
 	return *ret_repository ? 0 : -ENOMEM;
 }
 
+/*
+ * Where its key goes, when the launch says so by a variable. What an Arm says was judged when that was
+ * prepared, and what matters to no proxy is not judged.
+ */
+static int endpoint_of(const struct plan_host *host, const struct harness_login *login,
+		       const struct launch_request *launch, struct text_list *hosts, bool *ret_told,
+		       struct fault *fault)
+{
+	const char *variable = login->endpoint_variable;
+	const char *told = endpoint_value(&launch->environment, variable);
+	bool lenient = launch->arm || !launch->has.network || launch->network != NETWORK_allowlist;
+	_cleanup_free_ char *field = NULL;
+
+	*ret_told = told != NULL;
+	if (!told)
+		return 0;
+	if (asprintf(&field, "environment.%s", variable) < 0) {
+		field = NULL;
+		return -ENOMEM;
+	}
+	return endpoint_add_host(hosts, host, field, told, lenient, fault);
+}
+
 static int compose(struct session *ret_session, const struct plan_host *host,
 		   const struct harness *harness, const struct harness_login *login,
 		   const char *version, const struct launch_request *launch,
 		   const struct session_prompt *prompt, const struct session_declared *declared,
 		   struct fault *fault)
 {
+	_cleanup_(text_list_done) struct text_list endpoint_hosts = {0};
 	_cleanup_free_ char *repository = NULL;
+	bool told;
 	struct session_request request = {
 		.harness = harness,
 		.version = version,
@@ -60,7 +86,12 @@ static int compose(struct session *ret_session, const struct plan_host *host,
 	int r = repository_of(launch, &repository);
 
 	request.repository = repository;
-	return r < 0 ? r : session_compose(ret_session, &request, fault);
+	if (r == 0)
+		r = endpoint_of(host, login, launch, &endpoint_hosts, &told, fault);
+	if (r != 0)
+		return r;
+	request.endpoint_hosts = told ? &endpoint_hosts : NULL;
+	return session_compose(ret_session, &request, fault);
 }
 
 static int find_harness(const struct plan_host *host, const struct launch_request *launch,

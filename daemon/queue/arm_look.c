@@ -236,3 +236,23 @@ int arm_look_program(const struct trial_facts *accepted, const char *harness, co
 	}
 	return void_changed(&known, text, ret_fault);
 }
+
+int arm_look_hosts(const struct trial_facts *accepted, const char *harness, struct text_list *hosts)
+{
+	_cleanup_(arm_known_done) struct arm_known known = {0};
+	const struct arm_harness *own;
+	int r;
+
+	if (!accepted->arm_id || accepted->rerun_changed)
+		return 0;
+	r = arm_known_of_facts(accepted, &known);
+	if (r < 0)
+		return r;
+	own = arm_harness_find(&known.arm, harness);
+	if (!own)
+		return -EBADMSG;
+	text_list_done(hosts);
+	for (size_t i = 0; r == 0 && i < own->hosts.count; i++)
+		r = text_list_add(hosts, own->hosts.items[i]);
+	return r;
+}

@@ -28,3 +28,10 @@ void arm_look_leave(struct trial_work *work);
  */
 int arm_look_program(const struct trial_facts *accepted, const char *harness, const char *digest,
 		     struct fault *ret_fault);
+
+/*
+ * The hosts of a session of an Arm are those that were frozen, whatever its launch says of variables that
+ * the Arm leaves to it. A Trial of no Arm, or of one that may have changed, keeps what was found.
+ */
+int arm_look_hosts(const struct trial_facts *accepted, const char *harness,
+		   struct text_list *hosts);

@@ -271,6 +271,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		r = arm_look_program(accepted, launch->harness, session->digest, ret_fault);
 	if (r == 0)
+		r = arm_look_hosts(accepted, launch->harness, &session->session.hosts);
+	if (r == 0)
 		r = login_bind(trial, launch->harness, &session->found, &session->login_fd,
 			       ret_fault);
 	if (r == 0 && launch->has.of)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/fault_point.h"
 #include "base/lane.h"
 #include "plan/arm_freeze.h"
 #include "plan/secret_name.h"
@@ -126,11 +127,13 @@ static void store_work(uv_work_t *work)
 	_cleanup_free_ void *bytes = NULL;
 	size_t size;
 
+	FAULT_POINT(arm_taken);
 	asked->result = arm_store_add(store, asked->id, asked->bytes.data, asked->bytes.size,
 				      &asked->existed);
 	if (asked->result == 0)
 		asked->result = arm_store_read(store, asked->id, &bytes, &size,
 					       &asked->prepared_at);
+	FAULT_POINT(arm_stored);
 }
 
 static void on_stored(uv_work_t *work, int status)

@@ -1,17 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "plan_fixture.h"
+#include "plan_golden.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "plan/text_file.h"
-
-/*
- * Whole plans against tests/data/plans/NAME.plan: bwrap's arguments one per line, then what is
- * beside them. What differs between machines (the temporary folder, the user) stands as @ROOT@,
- * @USER@ and @UID@. PLAN_GOLDEN_WRITE=1 writes the files anew; read the diff.
- */
 
 static struct plan_fixture fixture;
 
@@ -31,102 +23,14 @@ static void teardown(void)
 	fixture_done(&fixture);
 }
 
-/* A line with ROOT as @ROOT@ and control characters shown. */
-static void put_line(FILE *file, const char *text)
-{
-	size_t length = strlen(fixture.root);
-
-	for (; *text; text++) {
-		if (!strncmp(text, fixture.root, length)) {
-			fputs("@ROOT@", file);
-			text += length - 1;
-		} else if (*text == '\n') {
-			fputs("\\n", file);
-		} else {
-			fputc(*text, file);
-		}
-	}
-	fputc('\n', file);
-}
-
-static void put_list(FILE *file, const char *title, const struct text_list *list)
-{
-	fprintf(file, "\n# %s\n", title);
-	for (size_t i = 0; i < list->count; i++) {
-		bool user = i > 0 && (!strcmp(list->items[i - 1], "--uid") ||
-				      !strcmp(list->items[i - 1], "--gid"));
-
-		put_line(file, user ? "@UID@" : list->items[i]);
-	}
-}
-
-static void put_files(FILE *file, const struct plan *plan)
-{
-	fprintf(file, "\n# files\n");
-	for (size_t i = 0; i < plan->operation_count; i++) {
-		const struct plan_operation *operation = &plan->operations[i];
-
-		if (operation->type != PLAN_FILE ||
-		    !strcmp(operation->destination, "/etc/passwd") ||
-		    !strcmp(operation->destination, "/etc/group"))
-			continue;
-		fprintf(file, "%s: ", operation->destination);
-		put_line(file, operation->file->data);
-	}
-}
-
-static void put_plan(FILE *file, const struct plan *plan)
-{
-	struct text_list arguments = {0};
-
-	ck_assert_int_eq(plan_bwrap_arguments(plan, &fixture.host, &arguments), 0);
-	put_list(file, "arguments", &arguments);
-	text_list_done(&arguments);
-	put_list(file, "command", &plan->command);
-	fprintf(file, "\n# environment\n");
-	for (size_t i = 0; i < plan->environment.count; i++) {
-		fprintf(file, "%s=", plan->environment.items[i].name);
-		put_line(file, plan->environment.items[i].value);
-	}
-	fprintf(file, "\n# sources\n");
-	for (size_t i = 0; i < plan->operation_count; i++)
-		if (plan->operations[i].type == PLAN_BIND) {
-			fprintf(file, "%d: ", plan->operations[i].descriptor);
-			put_line(file, plan->operations[i].source);
-		}
-	put_files(file, plan);
-	fprintf(file, "\n# cwd\n");
-	put_line(file, plan->cwd);
-	if (plan->network == NETWORK_allowlist)
-		put_list(file, "hosts", &plan->hosts);
-	put_list(file, "asked", &plan->asked);
-	put_list(file, "notes", &plan->notes);
-}
-
 static void compare(const char *name)
 {
-	const char *top = getenv("TOP");
-	_cleanup_free_ char *path = NULL, *made = NULL, *kept = NULL;
 	struct plan *plan = NULL;
-	size_t size = 0;
-	FILE *file;
-	int r;
+	int r = build(&fixture, &plan);
 
-	r = build(&fixture, &plan);
 	ck_assert_msg(r == 0, "%s", fixture.fault.message ? fixture.fault.message : "");
-	file = open_memstream(&made, &size);
-	ck_assert_ptr_nonnull(file);
-	fprintf(file, "%s\n", name);
-	put_plan(file, plan);
-	ck_assert_int_eq(fclose(file), 0);
+	plan_golden_compare(&fixture, plan, name);
 	plan_free(plan);
-	ck_assert_int_ge(asprintf(&path, "%s/tests/data/plans/%s.plan", top ? top : ".", name), 0);
-	if (getenv("PLAN_GOLDEN_WRITE")) {
-		make_file(path, made);
-		return;
-	}
-	ck_assert_msg(text_file_read(path, 1u << 20, &kept, NULL) == 0, "cannot read %s", path);
-	ck_assert_str_eq(made, kept);
 }
 
 START_TEST(least)

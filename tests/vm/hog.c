@@ -9,6 +9,7 @@
  *   hog memory MIB        fills so much memory; exits 3 if that was allowed
  *   hog child MIB         a child does that; exits 0 however the child ended
  *   hog keep MIB          as child, and then waits to be killed
+ *   hog hold MIB          as memory, says `full`, and then waits to be killed
  *   hog lower MIB         as memory, three times at once, each as unlikely a victim as it can be
  *   hog after FILE MIB    as memory, once there is such a file
  *   hog spin SECONDS      uses a processor for so long (wall time; 0: for ever)
@@ -57,6 +58,17 @@ static _Noreturn void rest(void)
 {
 	for (;;)
 		pause();
+}
+
+static int hold(const char *mebibytes)
+{
+	int result = memory(mebibytes);
+
+	if (result != 3)
+		return result;
+	puts("full");
+	fflush(stdout);
+	rest();
 }
 
 /* The lowest score the kernel lets it have. */
@@ -123,6 +135,8 @@ int main(int argc, char **argv)
 		return child(argv[2]);
 	if (argc == 3 && strcmp(what, "keep") == 0 && child(argv[2]) == 0)
 		rest();
+	if (argc == 3 && strcmp(what, "hold") == 0)
+		return hold(argv[2]);
 	if (argc == 3 && strcmp(what, "lower") == 0)
 		return lower(argv[2]);
 	if (argc == 3 && strcmp(what, "spin") == 0)

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "plan_fixture.h"
+
+/*
+ * Whole plans against tests/data/plans/NAME.plan: bwrap's arguments one per line, then what is
+ * beside them. What differs between machines (the temporary folder, the user) stands as @ROOT@,
+ * @USER@ and @UID@, a secret as it is told to people. PLAN_GOLDEN_WRITE=1 writes the files anew; read
+ * the diff.
+ */
+void plan_golden_compare(struct plan_fixture *fixture, const struct plan *plan, const char *name);

@@ -64,6 +64,7 @@
 #define MOUNTS_MAX 4096 /* of one sandbox */
 
 #include "protocol_arm.h"
+#include "protocol_bar.h"
 
 /* Messages. See the head of this file for the form of a row. */
 
@@ -130,7 +131,11 @@
 	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said") \
 	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                   \
 	  "instead of command or harness: this Arm; what stands beside it must not widen it")    \
-	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox")
+	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox") \
+	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "the Bar of the Experiment that it is of")  \
+	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX,                                            \
+	  "of a grader, with bar: the seat that it has, or the stand-in that it is")             \
+	X(outputs, BOOL, OPTIONAL, 0, "of a grader: with what the Trial wrote to stdout and stderr")
 
 #define RERUN_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "the Trial to be launched again, as it was")                    \
@@ -222,6 +227,7 @@
 	X(arm_show, ARM_SHOW_FIELDS)                                                             \
 	X(arm_verify, ARM_VERIFY_FIELDS)                                                         \
 	X(arm_diff, ARM_DIFF_FIELDS)                                                             \
+	BAR_REQUESTS(X)                                                                          \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -421,7 +427,11 @@
 	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "what that is called")                 \
 	X(harnesses, TRIAL_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX, "of a Custom runner, once started: that it drives") \
 	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX, "of a Custom runner: whose keys it has") \
-	X(no_sandbox, BOOL, OPTIONAL, 0, "it ran without a sandbox: trialsd was told to do so")
+	X(no_sandbox, BOOL, OPTIONAL, 0, "it ran without a sandbox: trialsd was told to do so")  \
+	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                 \
+	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                \
+	X(families, STRINGS, OPTIONAL, FAMILIES_MAX,                                             \
+	  "of its models, as they were when it was accepted: of its Arm or seat, or with bar")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -608,6 +618,7 @@
 	M(arm, ARM_FIELDS)                                                                       \
 	M(arm_change, ARM_CHANGE_FIELDS)                                                         \
 	M(arm_view, ARM_VIEW_FIELDS)                                                             \
+	BAR_INNER_MESSAGES(M)                                                                    \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
 	M(launch_request, LAUNCH_FIELDS)                                                         \
@@ -631,6 +642,7 @@
 	M(arm_show_request, ARM_SHOW_FIELDS)                                                     \
 	M(arm_verify_request, ARM_VERIFY_FIELDS)                                                 \
 	M(arm_diff_request, ARM_DIFF_FIELDS)                                                     \
+	BAR_REQUEST_MESSAGES(M)                                                                  \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
@@ -649,6 +661,7 @@
 	M(arm_show_reply, ARM_VIEW_FIELDS)                                                       \
 	M(arm_verify_reply, ARM_VIEW_FIELDS)                                                     \
 	M(arm_diff_reply, ARM_DIFF_REPLY_FIELDS)                                                 \
+	BAR_REPLY_MESSAGES(M)                                                                    \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \

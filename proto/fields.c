@@ -49,6 +49,10 @@
 #define FIELDS CONNECTION_SUM_FIELDS
 #include "field_table.h"
 
+#define THIS trial_verdict
+#define FIELDS TRIAL_VERDICT_FIELDS
+#include "field_table.h"
+
 #define THIS status_trial
 #define FIELDS STATUS_TRIAL_FIELDS
 #include "field_table.h"
@@ -384,6 +388,7 @@ ASSERT_WIDTH_(role)
 ASSERT_WIDTH_(mode)
 ASSERT_WIDTH_(network)
 ASSERT_WIDTH_(verdict)
+ASSERT_WIDTH_(vote)
 ASSERT_WIDTH_(backend)
 ASSERT_WIDTH_(stream)
 ASSERT_WIDTH_(check_state)
@@ -418,6 +423,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_TRIAL_TOOLCHAINS] = &trial_toolchain_type,
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
+		[FIELD_TRIAL_VERDICT] = &trial_verdict_type,
 		[FIELD_KEPT_LIST] = &kept_type,
 		[FIELD_CONNECTIONS] = &trial_connection_type,
 		[FIELD_CONNECTION_SUM] = &connection_sum_type,

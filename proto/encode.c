@@ -296,6 +296,11 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_ARM_FOLDER] = {encode_structure, BY_HAS},
 	[FIELD_ARM_SPEC] = {encode_structure, BY_HAS},
 	[FIELD_ARM] = {encode_structure, BY_HAS},
+	[FIELD_BAR_SEATS] = {encode_structures, BY_COUNT},
+	[FIELD_BAR_SPEC] = {encode_structure, BY_HAS},
+	[FIELD_BAR_VIEWS] = {encode_structures, BY_COUNT},
+	[FIELD_PANEL_SEATS] = {encode_structures, BY_COUNT},
+	[FIELD_PANEL_ARMS] = {encode_structures, BY_COUNT},
 };
 
 static bool field_present(const struct field *field, const void *structure)

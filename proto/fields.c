@@ -117,6 +117,26 @@
 #define FIELDS ARM_VIEW_FIELDS
 #include "field_table.h"
 
+#define THIS bar_seat
+#define FIELDS BAR_SEAT_FIELDS
+#include "field_table.h"
+
+#define THIS bar_spec
+#define FIELDS BAR_SPEC_FIELDS
+#include "field_table.h"
+
+#define THIS bar_view
+#define FIELDS BAR_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS panel_seat
+#define FIELDS PANEL_SEAT_FIELDS
+#include "field_table.h"
+
+#define THIS panel_arm
+#define FIELDS PANEL_ARM_FIELDS
+#include "field_table.h"
+
 #define THIS outcome_record
 #define FIELDS OUTCOME_FIELDS
 #include "field_table.h"
@@ -213,6 +233,22 @@
 #define FIELDS ARM_DIFF_FIELDS
 #include "field_table.h"
 
+#define THIS bar_set_request
+#define FIELDS BAR_SET_FIELDS
+#include "field_table.h"
+
+#define THIS bar_list_request
+#define FIELDS BAR_LIST_FIELDS
+#include "field_table.h"
+
+#define THIS bar_show_request
+#define FIELDS BAR_SHOW_FIELDS
+#include "field_table.h"
+
+#define THIS panel_check_request
+#define FIELDS PANEL_CHECK_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -283,6 +319,22 @@
 
 #define THIS arm_diff_reply
 #define FIELDS ARM_DIFF_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS bar_set_reply
+#define FIELDS BAR_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS bar_list_reply
+#define FIELDS BAR_LIST_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS bar_show_reply
+#define FIELDS BAR_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS panel_check_reply
+#define FIELDS PANEL_CHECK_REPLY_FIELDS
 #include "field_table.h"
 
 #define THIS shutdown_reply
@@ -386,6 +438,11 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_ARM_FOLDER] = &arm_folder_type,
 		[FIELD_ARM_SPEC] = &arm_spec_type,
 		[FIELD_ARM] = &arm_type,
+		[FIELD_BAR_SEATS] = &bar_seat_type,
+		[FIELD_BAR_SPEC] = &bar_spec_type,
+		[FIELD_BAR_VIEWS] = &bar_view_type,
+		[FIELD_PANEL_SEATS] = &panel_seat_type,
+		[FIELD_PANEL_ARMS] = &panel_arm_type,
 	};
 
 	return types[type];

@@ -139,6 +139,10 @@ LIST_TYPE_(arm_harness_list, arm_harness)
 LIST_TYPE_(arm_provider_list, arm_provider)
 LIST_TYPE_(arm_change_list, arm_change)
 LIST_TYPE_(arm_view_list, arm_view)
+LIST_TYPE_(bar_seat_list, bar_seat)
+LIST_TYPE_(bar_view_list, bar_view)
+LIST_TYPE_(panel_seat_list, panel_seat)
+LIST_TYPE_(panel_arm_list, panel_arm)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -212,6 +216,11 @@ LIST_TYPE_(arm_view_list, arm_view)
 #define MEMBER_ARM_(n) struct arm n;
 #define MEMBER_ARM_CHANGES_(n) struct arm_change_list n;
 #define MEMBER_ARM_VIEWS_(n) struct arm_view_list n;
+#define MEMBER_BAR_SEATS_(n) struct bar_seat_list n;
+#define MEMBER_BAR_SPEC_(n) struct bar_spec n;
+#define MEMBER_BAR_VIEWS_(n) struct bar_view_list n;
+#define MEMBER_PANEL_SEATS_(n) struct panel_seat_list n;
+#define MEMBER_PANEL_ARMS_(n) struct panel_arm_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
@@ -224,7 +233,8 @@ LIST_TYPE_(arm_view_list, arm_view)
 	X(VOTE) X(TRIAL_VERDICT)  \
 	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM) X(MOUNT_KIND) X(MOUNTS) X(SANDBOX) \
 	X(TRIAL_HARNESSES) X(ARM_FILES) X(ARM_HARNESSES) X(ARM_PROVIDERS) X(ARM_FOLDER)  \
-	X(ARM_SPEC) X(ARM) X(ARM_CHANGES) X(ARM_VIEWS)
+	X(ARM_SPEC) X(ARM) X(ARM_CHANGES) X(ARM_VIEWS) X(BAR_SEATS) X(BAR_SPEC) X(BAR_VIEWS)  \
+	X(PANEL_SEATS) X(PANEL_ARMS)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

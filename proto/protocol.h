@@ -65,6 +65,7 @@
 #define VERDICT_REASON_BYTES_MAX 4096
 
 #include "protocol_arm.h"
+#include "protocol_bar.h"
 
 /* Messages. See the head of this file for the form of a row. */
 
@@ -133,6 +134,9 @@
 	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                   \
 	  "instead of command or harness: this Arm; what stands beside it must not widen it")    \
 	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox") \
+	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "the Bar of the Experiment that it is of")  \
+	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX,                                            \
+	  "of a grader, with bar: the seat that it has, or the stand-in that it is")             \
 	X(outputs, BOOL, OPTIONAL, 0, "of a grader: with what the Trial wrote to stdout and stderr")
 
 #define RERUN_FIELDS(X)                                                                          \
@@ -225,6 +229,7 @@
 	X(arm_show, ARM_SHOW_FIELDS)                                                             \
 	X(arm_verify, ARM_VERIFY_FIELDS)                                                         \
 	X(arm_diff, ARM_DIFF_FIELDS)                                                             \
+	BAR_REQUESTS(X)                                                                          \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -433,6 +438,10 @@
 	X(harnesses, TRIAL_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX, "of a Custom runner, once started: that it drives") \
 	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX, "of a Custom runner: whose keys it has") \
 	X(no_sandbox, BOOL, OPTIONAL, 0, "it ran without a sandbox: trialsd was told to do so")  \
+	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                 \
+	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                \
+	X(families, STRINGS, OPTIONAL, FAMILIES_MAX,                                             \
+	  "of its models, as they were when it was accepted: of its Arm or seat, or with bar")   \
 	X(of, UINT, OPTIONAL, 0, "of a grader: the Trial whose result it judges")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
@@ -621,6 +630,7 @@
 	M(arm, ARM_FIELDS)                                                                       \
 	M(arm_change, ARM_CHANGE_FIELDS)                                                         \
 	M(arm_view, ARM_VIEW_FIELDS)                                                             \
+	BAR_INNER_MESSAGES(M)                                                                    \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
 	M(launch_request, LAUNCH_FIELDS)                                                         \
@@ -644,6 +654,7 @@
 	M(arm_show_request, ARM_SHOW_FIELDS)                                                     \
 	M(arm_verify_request, ARM_VERIFY_FIELDS)                                                 \
 	M(arm_diff_request, ARM_DIFF_FIELDS)                                                     \
+	BAR_REQUEST_MESSAGES(M)                                                                  \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
@@ -662,6 +673,7 @@
 	M(arm_show_reply, ARM_VIEW_FIELDS)                                                       \
 	M(arm_verify_reply, ARM_VIEW_FIELDS)                                                     \
 	M(arm_diff_reply, ARM_DIFF_REPLY_FIELDS)                                                 \
+	BAR_REPLY_MESSAGES(M)                                                                    \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \

@@ -29,6 +29,10 @@
 	X(arm_show, "one Arm, whole")                                                            \
 	X(arm_verify, "what has changed since an Arm was frozen")                                \
 	X(arm_diff, "what differs between two Arms")                                             \
+	X(bar_set, "keep a Bar, with the families of its seats: durable before the reply")       \
+	X(bar_list, "Bars that were set, a page at a time")                                      \
+	X(bar_show, "one Bar, whole")                                                            \
+	X(panel_check, "who votes on an Arm's results under a Bar, and whether that will do")    \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 

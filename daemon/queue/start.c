@@ -314,7 +314,7 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 	const struct plan_host *host = frozen_host(&storage, trial->queue->host, accepted);
 	struct trial_work *work = trial->work;
 	struct start_harnesses harnesses = {0};
-	int r = grader_look(trial, launch, ret_fault);
+	int r = grader_look(trial, launch, accepted, ret_fault);
 
 	if (r == 0)
 		r = arm_look(trial, accepted, ret_fault);

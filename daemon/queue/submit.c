@@ -543,7 +543,7 @@ static void on_marked(uv_work_t *work, int status)
 	struct submit *submit = container_of(work, struct submit, work);
 	int r = status < 0 ? status : submit->bar_result;
 
-	FAULT_POINT(accept_bar);
+	FAULT_POINT(bar_marked);
 	if (r == -ESTALE || r == -ENOENT || r == -EBADMSG)
 		r = fault_set(&submit->fault, ERROR_unavailable,
 			      "bar: %s has just been changed; launch again", submit->bar);

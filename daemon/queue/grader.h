@@ -19,8 +19,8 @@
 
 struct judged {
 	uint64_t id;
-	char *repository; /* canonical; NULL: it had none */
-	char *asked;	  /* the same as its launch spelled it */
+	char *repository;  /* canonical; NULL: it had none */
+	char *asked;	   /* the same as its launch spelled it */
 	uint64_t bytes[2]; /* that it wrote to stdout and stderr, as its record says */
 };
 

@@ -11,14 +11,14 @@
 static const char head[] =
 	"You are a grader. Judge the result of another session by a written standard, and vote.\n"
 	"\n"
-	"The standard is in the file " GRADING_BAR ". Read it first: it says what the session was to "
+	"The standard is in the file " GRADING_BAR
+	". Read it first: it says what the session was to "
 	"do and what is good enough.\n";
 static const char repository[] =
 	"The result is the repository in the current folder. It is read-only: copy what you want to "
 	"build or change to /tmp.\n";
-static const char outputs[] =
-	"What the session wrote to standard output is in " GRADING_STDOUT
-	", what it wrote to standard error in " GRADING_STDERR ".\n";
+static const char outputs[] = "What the session wrote to standard output is in " GRADING_STDOUT
+			      ", what it wrote to standard error in " GRADING_STDERR ".\n";
 static const char tail[] =
 	"\n"
 	"Look for yourself: read the result, run what shows whether it does what it should. What "

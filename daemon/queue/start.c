@@ -283,8 +283,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		*ret_harness = start_harness_facts(launch, session);
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session,
-					    grader_grading(trial), ret_fault)
-			: r;
+					  grader_grading(trial), ret_fault)
+		      : r;
 }
 
 /* Loud: one line in the journal for each. */

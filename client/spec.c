@@ -23,75 +23,7 @@
  * limit, so they are not repeated here.
  */
 
-#define WORD_(name, doc) #name " "
 #define SPEC_BYTES_MAX (4u * 1024u * 1024u) /* base64 and blanks make it larger than a frame */
-
-const struct option spec_options[] = {
-	{"harness", 0, "NAME", NULL, COMPLETE_NOTHING, false,
-	 "in the place of COMMAND: a session of this Harness, whose task is the prompt"},
-	{"arm", 0, "ID", NULL, COMPLETE_NOTHING, false,
-	 "in the place of COMMAND: what this Arm froze (trialctl arm list); 8 digits will do"},
-	{"model", 0, "MODEL", NULL, COMPLETE_NOTHING, false, "of a harness: its model"},
-	{"effort", 0, "EFFORT", NULL, COMPLETE_NOTHING, false,
-	 "of a harness: how much effort the model is to make"},
-	{"resume", 0, "SESSION", NULL, COMPLETE_NOTHING, false,
-	 "of a harness: the session to go on with"},
-	{"of", 0, "ID", NULL, COMPLETE_NOTHING, false,
-	 "of --resume: the Trial whose session it is, as trialsd kept it"},
-	{"keep-home", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "keep what it leaves in its home, for a look"},
-	{"executable", 0, "FILE", NULL, COMPLETE_FILE, false,
-	 "of a harness: its program (default: found, see trialsd.harness(5))"},
-	{"repository", 0, "DIR[:ro|:rw]", NULL, COMPLETE_FOLDER, false,
-	 "the prepared repository; its mode: rw for a trial, ro for a grader unless told"},
-	{"share-repository", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "do not wait for other Trials that write to it"},
-	{"allow-no-sandbox", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "of an Arm: also where trialsd runs Trials without a sandbox"},
-	{"cwd", 0, "DIR", NULL, COMPLETE_FOLDER, false,
-	 "working directory (default: the repository)"},
-	{"role", 0, "ROLE", PROTOCOL_ROLES(WORD_), COMPLETE_NOTHING, false,
-	 "trial (default), or grader, which judges a result"},
-	{"build", 0, "DIR", NULL, COMPLETE_FOLDER, false, "build folder, bound read-only"},
-	{"skills", 0, "DIR", NULL, COMPLETE_FOLDER, false, "skills folder, bound read-only"},
-	{"toolchain", 0, "NAME", NULL, COMPLETE_NOTHING, true,
-	 "a toolchain to have inside, such as rust or node: see trialsd.conf(5)"},
-	{"bind", 0, "SRC[:DST][:ro|rw][:optional]", NULL, COMPLETE_FILE, true,
-	 "a further path of the host, read-only unless rw; \\: is a colon of a name"},
-	{"env", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a variable to set"},
-	{"network", 0, "NETWORK", PROTOCOL_NETWORKS(WORD_), COMPLETE_NOTHING, false,
-	 "allowlist (default, unless configured), none, or host, which the outcome tells"},
-	{"host", 0, "NAME[:PORT]", NULL, COMPLETE_NOTHING, true,
-	 "of network allowlist: a host that it may reach, or *.SUFFIX; port 443 unless said"},
-	{"prompt", 0, "TEXT", NULL, COMPLETE_NOTHING, false,
-	 "its standard input, then end-of-file (default: nothing; ours is not passed on)"},
-	{"prompt-file", 0, "FILE", NULL, COMPLETE_FILE, false,
-	 "the same from a file of at most 20 MiB; - reads our standard input"},
-	{"wall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time, suspend excluded"},
-	{"stall", 0, "TIME", NULL, COMPLETE_NOTHING, false, "most time with nothing happening"},
-	{"grace", 0, "TIME", NULL, COMPLETE_NOTHING, false, "from TERM to the end (default 10s)"},
-	{"memory", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "most memory, tmpfs included"},
-	{"swap", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "most swap"},
-	{"tasks", 0, "N", NULL, COMPLETE_NOTHING, false, "most processes and threads"},
-	{"cpu", 0, "PERCENT", NULL, COMPLETE_NOTHING, false,
-	 "processor time; 100% is one processor"},
-	{"tmp", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "size of /tmp"},
-	{"home", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "size of the fresh home"},
-	{"output", 0, "SIZE", NULL, COMPLETE_NOTHING, false, "bytes kept of stdout, and of stderr"},
-	{"label", 0, "NAME=VALUE", NULL, COMPLETE_NOTHING, true, "a name of yours for list"},
-	{"key", 0, "KEY", NULL, COMPLETE_NOTHING, false,
-	 "same key and same launch: the same Trial, never a second one"},
-	{"priority", 0, "N", NULL, COMPLETE_NOTHING, false, "-1000 to 1000; higher runs first"},
-	{"spec", 0, "FILE", NULL, COMPLETE_FILE, false,
-	 "a launch as JSON, which options change and add to; - reads standard input"},
-	{"print-spec", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "print the launch as JSON and do nothing"},
-	{"wait", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "stay until it has ended and exit as it did; Ctrl-C cancels it"},
-	{"follow", 'f', NULL, NULL, COMPLETE_NOTHING, false,
-	 "pass its output on as it comes; with --wait understood"},
-	{0},
-};
 
 enum reading {
 	READ_SPECIAL,
@@ -116,10 +48,13 @@ static const struct reader {
 } readers[] = {
 	{"harness", READ_TEXT, NULL, "harness", 0},
 	{"arm", READ_TEXT, NULL, "arm", 0},
+	{"bar", READ_TEXT, NULL, "bar", 0},
+	{"seat", READ_TEXT, NULL, "seat", 0},
 	{"model", READ_TEXT, NULL, "model", 0},
 	{"effort", READ_TEXT, NULL, "effort", 0},
 	{"resume", READ_TEXT, NULL, "resume", 0},
 	{"of", READ_COUNT, NULL, "of", 1},
+	{"outputs", READ_FLAG, NULL, "outputs", 0},
 	{"keep-home", READ_FLAG, NULL, "keep_home", 0},
 	{"executable", READ_PATH, NULL, "executable", 0},
 	{"share-repository", READ_FLAG, NULL, "share_repository", 0},
@@ -628,7 +563,7 @@ static int fill(struct context *context, const struct arguments *arguments, stru
 	if (!arguments_given(arguments, "spec"))
 		note_usual_origins(&context->origins);
 	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness") &&
-	    !json_object_get(launch, "arm")) {
+	    !json_object_get(launch, "arm") && !json_object_get(launch, "seat")) {
 		/* A key of --spec that is misspelled is what is wrong, not that there is no command. */
 		r = check(context, spec);
 		return r ? r

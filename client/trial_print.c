@@ -78,15 +78,18 @@ char *trial_line(const json_t *trial)
 	const char *key = json_text(trial, "outcome") ? "outcome" : "state";
 	char *word = json_display(json_object_get(trial, key));
 	double seconds = json_float(trial, "wall_seconds", -1);
+	char *vote = json_display(json_object_get(json_object_get(trial, "verdict"), "vote"));
 	char *end = trial_end(trial);
 	char duration[64] = "";
 	char *line = NULL;
 
 	if (seconds >= 0)
 		quantity_format_time(seconds, duration, sizeof(duration));
-	if (asprintf(&line, "Trial %lld: %s%s%s%s%s", (long long)json_whole(trial, "id", 0), word,
-		     *end ? ", " : "", end, *duration ? ", " : "", duration) < 0)
+	if (asprintf(&line, "Trial %lld: %s%s%s%s%s%s%s", (long long)json_whole(trial, "id", 0),
+		     word, *vote ? ", votes " : "", vote, *end ? ", " : "", end,
+		     *duration ? ", " : "", duration) < 0)
 		line = NULL;
+	free(vote);
 	free(end);
 	free(word);
 	return need_memory(line);
@@ -480,10 +483,27 @@ static void print_kept(const json_t *list)
 	}
 }
 
+/* "pass, score 0.9", and why. */
+static void print_verdict(const json_t *verdict)
+{
+	char text[64], *vote = json_display(json_object_get(verdict, "vote"));
+
+	if (json_object_get(verdict, "score"))
+		snprintf(text, sizeof(text), "%s, score %.4g", vote,
+			 json_float(verdict, "score", 0));
+	else
+		snprintf(text, sizeof(text), "%s", vote);
+	print_field(stdout, "verdict", verdict ? text : NULL);
+	json_print_field(verdict, "reason", "  reason");
+	json_print_field(verdict, "family", "  family");
+	free(vote);
+}
+
 void trial_print(const struct context *context, const json_t *trial)
 {
 	char *end = trial_end(trial);
 	char *hold = hold_text(trial);
+	char *families = json_display_command(json_object_get(trial, "families"));
 
 	json_print_field(trial, "id", "id");
 	json_print_field(trial, "uuid", "uuid");
@@ -501,7 +521,12 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "rerun_of", "rerun of");
 	json_print_field(trial, "arm_name", "arm");
 	json_print_field(trial, "arm", "arm id");
+	json_print_field(trial, "bar", "bar");
+	json_print_field(trial, "seat", "seat");
+	print_field(stdout, "families", families);
 	json_print_field(trial, "role", "role");
+	json_print_field(trial, "of", "judges");
+	print_verdict(json_object_get(trial, "verdict"));
 	print_command(trial);
 	print_counters(trial);
 	print_boundary(json_object_get(trial, "boundary"));
@@ -516,4 +541,5 @@ void trial_print(const struct context *context, const json_t *trial)
 	plan_print(context, trial);
 	free(end);
 	free(hold);
+	free(families);
 }

@@ -28,6 +28,7 @@
 	X(spare_spawned, "a spare keeper was started; it has no scope")                            \
 	X(spare_scoped, "it is in its scope, and was told so")                                     \
 	X(spare_taken, "a launch has it; it does not know")                                        \
+	X(bar_marked, "a launch's Bar is marked as used; nothing else is kept of it")              \
 	X(prune_marked, "a batch is gone from the ledger; its folders are there")                  \
 	X(prune_removed, "its folders are gone; the ledger still has the note")                    \
 	X(migrate_step, "a new version of the schema is made, and not committed")                  \

@@ -201,6 +201,11 @@ int runner_secrets(struct plan *plan, const struct runner_plan *runner, struct f
 /* Those that an Arm's Harnesses and providers need. */
 int network_runner(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault);
 
+/* What a Grader has: grading.c. Where its answer is; its places; its variables. */
+int grading_answers(struct plan *plan, const struct session_plan *session, struct fault *ret_fault);
+int grading_compose(struct plan *plan, const struct grading *grading);
+int grading_environment(struct plan *plan, const struct grading *grading);
+
 /* What the keeper keeps of the home, and puts there: keep.c. The binds are all in the plan. */
 int keep_compose(struct plan *plan, const struct plan_host *host,
 		 const struct launch_request *launch, const struct session_plan *session,
@@ -231,6 +236,10 @@ int plan_build(struct plan **ret_plan, const struct plan_host *host, struct syst
 int plan_build_runner(struct plan **ret_plan, const struct plan_host *host,
 		      struct system_facts *facts, const struct launch_request *launch,
 		      const struct runner_plan *runner, struct fault *ret_fault);
+
+int plan_build_grader(struct plan **ret_plan, const struct plan_host *host,
+		      struct system_facts *facts, const struct launch_request *launch,
+		      const struct grading *grading, struct fault *ret_fault);
 
 /*
  * Appends an operation with copies of destination and source (may be NULL); NULL when out of

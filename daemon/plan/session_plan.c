@@ -6,6 +6,7 @@
 
 #include "build.h"
 #include "endpoint.h"
+#include "plan/grading.h"
 
 /*
  * How it is signed in is session_login.c's to find.
@@ -414,6 +415,8 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 	session.login = r == 0 ? session.found.login : &session.harness->logins[0];
 	if (r >= 0)
 		r = keep_check(session.harness, launch, ret_fault);
+	if (r == 0)
+		r = grading_answers_check(session.harness, launch, ret_fault);
 	if (r == 0)
 		r = check_sessions(host, session.harness, session.login, launch,
 				   prompt ? prompt : &some, ret_fault);

@@ -44,6 +44,7 @@ struct Queue {
 	Launcher *launcher;
 	const struct plan_host *host;
 	const struct arm_store *arms;
+	struct bar_store *bars;
 	int trials_fd;
 	char *trials_folder;
 	char *boot_id;
@@ -92,15 +93,16 @@ struct trial_work {
 	struct fault plan_fault;
 	struct look *look; /* that it waits for, before it can be planned, or NULL */
 	LIST_ENTRY(trial_work) look_link;
-	bool look_awaited;	   /* its start is durable */
-	struct arm_look *arm_look; /* that it waits for, likewise */
-	bool arm_looked;	   /* its Arm is as it was */
-	char *arm_note;		   /* what has changed of it all the same, or NULL */
-	unsigned int looks;	   /* so far */
-	uv_timer_t timer;	   /* of a recovery, or a retry of the last change */
-	int folder_fd;		   /* of a recovery */
-	bool recovering;	   /* its keeper is looked for */
-	double grace_seconds;	   /* of a cancel that came before its keeper; < 0: its own */
+	bool look_awaited;		 /* its start is durable */
+	struct arm_look *arm_look;	 /* that it waits for, likewise */
+	bool arm_looked;		 /* its Arm is as it was */
+	struct grader_look *grader_look; /* of a Grader: what it judges, once it is looked at */
+	char *arm_note;			 /* what has changed of it all the same, or NULL */
+	unsigned int looks;		 /* so far */
+	uv_timer_t timer;		 /* of a recovery, or a retry of the last change */
+	int folder_fd;			 /* of a recovery */
+	bool recovering;		 /* its keeper is looked for */
+	double grace_seconds;		 /* of a cancel that came before its keeper; < 0: its own */
 	char *canceled_by;
 	char *guarded;		   /* why the guard of free space ended it, or NULL */
 	struct text_list writable; /* host paths that it may write to */
@@ -119,6 +121,14 @@ struct trial_work {
  */
 void queue_submit_frozen(Queue *queue, const struct launch_request *request, int prompt_fd,
 			 const struct trial_facts *facts, submit_done done, void *context);
+
+/*
+ * submit.c: the same of any launch. refusal (NULL: none): it is not accepted, for that, which is taken;
+ * if it has a key, and there is a Trial of it, that is the answer all the same.
+ */
+void submit_begin(Queue *queue, const struct launch_request *request, int prompt_fd,
+		  const struct trial_facts *facts, struct fault *refusal, submit_done done,
+		  void *context);
 
 /* sched.c */
 void sched_add(Queue *queue, struct trial *trial);

@@ -17,7 +17,9 @@
 #include "base/now.h"
 #include "base/space.h"
 #include "queue/arm_launch.h"
+#include "queue/bar_launch.h"
 #include "queue/frozen.h"
+#include "queue/grader.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
 #include "queue/login.h"
@@ -46,6 +48,8 @@ struct submit {
 	struct trial_login *login;
 	struct trial *trial; /* made already; it may have a slot */
 	bool shares;
+	uint64_t of;		 /* of a Grader: the Trial that it judges; else 0 */
+	bool refused;		 /* for refusal, unless there is a Trial of its key */
 	bool waits;		 /* counted as accepting */
 	struct pair_list labels; /* point into spec_message */
 	struct text_list warnings;
@@ -56,12 +60,16 @@ struct submit {
 	char *prompt;	       /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
+	char *bar; /* that it names, which is marked as used; or NULL */
+	char bar_id[BAR_ID_BYTES + 1];
 	int prompt_fd;	   /* that the client sent, or -1 */
 	int prompt_result; /* 0, FAULT or -errno, from the thread */
 	bool has_prompt;
 	bool folder_made;
 	uint8_t prompt_digest[SHA256_DIGEST_SIZE];
+	char *generated; /* prompt, or NULL */
 	struct fault fault;
+	struct fault refusal;
 };
 
 static void submit_free(struct submit *submit)
@@ -73,6 +81,8 @@ static void submit_free(struct submit *submit)
 	login_put(submit->login);
 	free(submit->prompt);
 	free(submit->prompt_file);
+	free(submit->generated);
+	free(submit->bar);
 	fd_close(submit->prompt_fd);
 	message_free(submit->spec_message);
 	msgpack_sbuffer_destroy(&submit->spec);
@@ -80,6 +90,7 @@ static void submit_free(struct submit *submit)
 	msgpack_sbuffer_destroy(&submit->facts);
 	msgpack_sbuffer_destroy(&submit->asked);
 	fault_done(&submit->fault);
+	fault_done(&submit->refusal);
 	free(submit);
 	queue_call_ended(queue);
 }
@@ -111,6 +122,7 @@ static struct trial *submit_make_trial(struct submit *submit)
 	if (trial) {
 		trial->repository = steal(&submit->repository);
 		trial->shares = submit->shares;
+		trial->of = submit->of;
 		login_attach(trial, steal(&submit->login));
 	}
 	return trial;
@@ -169,6 +181,9 @@ static void on_inserted(struct ledger_call *call)
 		submit->done(submit->context, &result);
 		submit_free(submit);
 		return;
+	case -ENOENT:
+		fault_move(&submit->fault, &submit->refusal);
+		break;
 	case -ENOTUNIQ:
 		fault_set(&submit->fault, ERROR_conflict,
 			  "key: \"%s\" belongs to Trial %llu, which was launched differently",
@@ -197,8 +212,9 @@ static void on_inserted(struct ledger_call *call)
  */
 static bool submit_may_claim(struct submit *submit)
 {
-	if (!sched_is_free(submit->queue) ||
-	    !repository_is_free(submit->repository, submit->shares))
+	if (submit->refused || !sched_is_free(submit->queue) ||
+	    grader_must_wait(submit->queue, submit->of) ||
+	    !repository_is_free(submit->repository, submit->shares, submit->of != 0))
 		return false;
 	submit->trial = submit_make_trial(submit);
 	return submit->trial && login_take_at_once(submit->trial);
@@ -213,6 +229,7 @@ static void submit_insert(struct submit *submit)
 		.spec = {.data = (const uint8_t *)submit->spec.data, .size = submit->spec.size},
 		.facts = {.data = (const uint8_t *)submit->facts.data, .size = submit->facts.size},
 		.labels = submit->labels,
+		.only_existing = submit->refused,
 	};
 	struct blob asked = {.data = (const uint8_t *)submit->asked.data,
 			     .size = submit->asked.size};
@@ -431,6 +448,7 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	submit->labels = stored.labels;
 	submit->repository = repository_get(submit->queue, request);
 	submit->shares = request->share_repository;
+	submit->of = launch_judges(request) ? request->of : 0;
 	submit->login = login_get(submit->queue, host->config, request, facts, &r);
 	if (r < 0)
 		return r;
@@ -480,8 +498,8 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 			  &submit->fault);
 }
 
-/* It was looked at: 0, FAULT, -errno. */
-static void submit_go_on(struct submit *submit, int r)
+/* Nothing stands in its way: its prompt, then its row. */
+static void submit_keep(struct submit *submit, int r)
 {
 	Queue *queue = submit->queue;
 
@@ -495,6 +513,27 @@ static void submit_go_on(struct submit *submit, int r)
 		fault_errno(&submit->fault, r, "launch");
 	if (r)
 		submit_refuse(submit);
+}
+
+static void on_marked(void *context, int result, struct fault *fault)
+{
+	struct submit *submit = context;
+
+	FAULT_POINT(bar_marked);
+	if (result == FAULT)
+		fault_move(&submit->fault, fault);
+	submit_keep(submit, result);
+}
+
+/* It was looked at: 0, FAULT, -errno. */
+static void submit_go_on(struct submit *submit, int r)
+{
+	bool marks = r == 0 && submit->bar && !submit->refused;
+
+	if (marks)
+		r = bar_mark(submit->queue, submit->bar, submit->bar_id, on_marked, submit);
+	if (!marks || r < 0)
+		submit_keep(submit, r);
 }
 
 /* The Trial whose session it is to go on with. */
@@ -526,10 +565,15 @@ void queue_submit(Queue *queue, const struct launch_request *request, int prompt
  * started: what its Arm says, and the network. *facts may become those of accepted.
  */
 static int submit_settle(struct submit *submit, struct launch_request *request,
-			 struct arm_accepted *accepted, const struct trial_facts **facts)
+			 struct arm_accepted *accepted, struct bar_accepted *bar,
+			 const struct trial_facts **facts)
 {
-	int r;
+	Queue *queue = submit->queue;
+	bool again = *facts && (*facts)->has.rerun_of;
+	int r = again ? 0 : bar_accept(queue, request, bar, &submit->fault);
 
+	if (r != 0)
+		return r;
 	/* A rerun's launch is what its Arm made of it already. */
 	if (request->arm && !(*facts && (*facts)->arm_id)) {
 		r = arm_accept(submit->queue, request, accepted, &submit->fault);
@@ -549,14 +593,44 @@ static int submit_settle(struct submit *submit, struct launch_request *request,
 					   ? NETWORK_host
 					   : submit->queue->host->config->network;
 	}
-	return 0;
+	if (again)
+		return 0;
+	r = bar_settle(queue, request, accepted->known.message ? &accepted->known.arm : NULL, bar,
+		       facts, &submit->fault);
+	if (r != 0 || !bar->named)
+		return r;
+	memcpy(submit->bar_id, bar->kept.id, sizeof(submit->bar_id));
+	submit->bar = strdup(request->bar);
+	return submit->bar ? 0 : -ENOMEM;
 }
 
 void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int prompt_fd,
 			 const struct trial_facts *facts, submit_done done, void *context)
 {
+	if (launch_judges(asked))
+		grader_submit(queue, asked, prompt_fd, facts, done, context);
+	else
+		submit_begin(queue, asked, prompt_fd, facts, NULL, done, context);
+}
+
+/* What is refused may have been accepted before, under its key: then that is the answer. */
+static int submit_hold_back(struct submit *submit, const struct launch_request *request,
+			    struct fault *refusal)
+{
+	if (!refusal)
+		return 0;
+	submit->refused = true;
+	fault_move(request->has.key ? &submit->refusal : &submit->fault, refusal);
+	return request->has.key ? 0 : FAULT;
+}
+
+void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_fd,
+		  const struct trial_facts *facts, struct fault *refusal, submit_done done,
+		  void *context)
+{
 	static const struct trial_facts none;
 	_cleanup_(arm_accepted_done) struct arm_accepted accepted = {0};
+	_cleanup_(bar_accepted_done) struct bar_accepted bar = {0};
 	struct submit_result failed = {.result = -ENOMEM};
 	struct launch_request settled = *asked, *request = &settled;
 	struct submit *submit = calloc(1, sizeof(*submit));
@@ -573,10 +647,20 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	submit->done = done;
 	submit->context = context;
 	submit->fault = FAULT_INIT;
+	submit->refusal = FAULT_INIT;
 	msgpack_sbuffer_init(&submit->spec);
 	msgpack_sbuffer_init(&submit->facts);
 	msgpack_sbuffer_init(&submit->asked);
-	r = submit_settle(submit, request, &accepted, &facts);
+	r = submit_hold_back(submit, request, refusal);
+	if (r == 0)
+		r = submit_settle(submit, request, &accepted, &bar, &facts);
+	if (r == 0 && submit->prompt_fd < 0)
+		r = grader_prompt(request, &submit->generated);
+	if (submit->generated) {
+		request->prompt.data = (const uint8_t *)submit->generated;
+		request->prompt.size = strlen(submit->generated);
+		request->has.prompt = true;
+	}
 	if (r == 0)
 		r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)
@@ -584,7 +668,7 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	if (r == 0 && facts)
 		r = view_encode(&submit->facts, &trial_facts_type, facts);
 	FAULT_POINT(accept_checked);
-	if (r == 0 && request->has.of) {
+	if (r == 0 && request->has.of && !launch_judges(request)) {
 		submit->call.done = on_of_got;
 		ledger_get(queue->ledger, &submit->call, request->of);
 		return;

@@ -17,6 +17,7 @@
  * is in the ledger. A Trial's state changes in trial_set_state and nowhere else.
  */
 typedef struct Queue Queue;
+struct bar_store;
 
 struct trial {
 	RB_ENTRY(trial) by_id;
@@ -28,19 +29,23 @@ struct trial {
 	uint64_t id;
 	int64_t priority;
 	enum state state;
-	enum state recorded;	 /* the state that the ledger has */
-	bool listed;		 /* it was accepted: it is in the by_id tree */
-	bool refused;		 /* it was not: it goes once its claim is answered */
-	bool in_turn;		 /* it is in the by_turn tree */
-	bool in_repository;	 /* it waits for its repository */
-	bool writing;		 /* it has its repository */
-	bool shares;		 /* it does not wait for others that write to it */
-	bool slot;		 /* it holds a slot */
-	bool fresh;		 /* its next attempt has a keeper of its own, no spare */
-	bool cancel;		 /* a cancel was accepted: it must not start */
-	bool stuck;		 /* its end is overdue, and its keeper at work on it */
-	unsigned int changes;	 /* state changes on their way to the ledger */
-	struct trial_work *work; /* from its claim on; NULL while it only waits */
+	enum state recorded;   /* the state that the ledger has */
+	bool listed;	       /* it was accepted: it is in the by_id tree */
+	bool refused;	       /* it was not: it goes once its claim is answered */
+	bool in_turn;	       /* it is in the by_turn tree */
+	bool in_repository;    /* it waits for its repository */
+	bool writing;	       /* it has its repository */
+	bool shares;	       /* it does not wait for others that write to it */
+	uint64_t of;	       /* of a Grader: the Trial that it judges; else 0 */
+	struct trial *awaited; /* that one, while it waits for its end; or NULL */
+	LIST_ENTRY(trial) grader_link;
+	LIST_HEAD(, trial) graders; /* that wait for it */
+	bool slot;		    /* it holds a slot */
+	bool fresh;		    /* its next attempt has a keeper of its own, no spare */
+	bool cancel;		    /* a cancel was accepted: it must not start */
+	bool stuck;		    /* its end is overdue, and its keeper at work on it */
+	unsigned int changes;	    /* state changes on their way to the ledger */
+	struct trial_work *work;    /* from its claim on; NULL while it only waits */
 };
 
 /* A state change, durable; row is the Trial as it then was. Number and time are the ledger's. */
@@ -67,6 +72,7 @@ struct queue_options {
 	Launcher *launcher;
 	const struct plan_host *host;
 	const struct arm_store *arms; /* NULL: no launch names one */
+	struct bar_store *bars;	      /* NULL: no launch names one */
 	int trials_fd;
 	const char *trials_folder; /* its path, for people */
 };

@@ -10,6 +10,7 @@
 #include "queue/view.h"
 
 #include "keeper/record.h"
+#include "plan/grading.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ static void view_harness(struct trial_view *trial, const struct launch_request *
 {
 	trial->has.harness = spec->harness != NULL;
 	trial->harness = (struct trial_harness){
-		.has = {.name = true, .of = spec->has.of},
-		.of = spec->of,
+		.has = {.name = true, .of = spec->has.of && !launch_judges(spec)},
+		.of = launch_judges(spec) ? 0 : spec->of,
 		.name = spec->harness,
 		.model = spec->model,
 		.effort = spec->effort,
@@ -108,6 +109,8 @@ static void view_spec(struct trial_view *trial, const struct launch_request *spe
 	trial->role = spec->has.role ? spec->role : ROLE_trial;
 	if (!spec->has.repository_mode)
 		trial->repository_mode = trial->role == ROLE_grader ? MODE_ro : MODE_rw;
+	trial->of = spec->of;
+	trial->has.of = launch_judges(spec);
 	trial->cwd = spec->cwd;
 	trial->network = spec->has.network ? spec->network : NETWORK_none;
 	trial->labels = spec->labels;
@@ -115,6 +118,10 @@ static void view_spec(struct trial_view *trial, const struct launch_request *spe
 	trial->has.repository = spec->repository != NULL;
 	trial->has.cwd = spec->cwd != NULL;
 	trial->has.labels = spec->has.labels;
+	trial->bar = spec->bar;
+	trial->has.bar = spec->bar != NULL;
+	trial->seat = spec->seat;
+	trial->has.seat = spec->seat != NULL;
 }
 
 /* The record's keys are the Trial's keys: OUTCOME_FIELDS stands in both tables. */
@@ -239,6 +246,8 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		trial->has.arm = facts.arm_id != NULL;
 		trial->arm_name = facts.arm_name;
 		trial->has.arm_name = facts.arm_name != NULL;
+		trial->families = facts.families;
+		trial->has.families = facts.families.count > 0;
 		trial->no_sandbox = facts.no_sandbox;
 		trial->has.no_sandbox = facts.has.no_sandbox;
 		trial->rerun_of = facts.rerun_of;
@@ -251,6 +260,9 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->has.sandbox = facts.has.sandbox;
 		}
 	}
+	/* Of a seat with several, families tells them all. */
+	if (trial->has.verdict && trial->families.count == 1)
+		trial->verdict.family = trial->families.items[0];
 	view_row(ret_view, row);
 	return view_logs(ret_view);
 }

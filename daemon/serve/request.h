@@ -63,7 +63,7 @@ void request_refuse(struct request *request, enum error_code code, const char *m
 void view_shorten(struct trial_view *view);
 
 /* list.c, status.c, logs.c, watch.c, pause.c, prune.c, doctor.c, harness.c, logins.c, arms.c,
- * arm_list.c: * handlers of verbs */
+ * arm_list.c, bars.c: handlers of verbs */
 void handle_list(struct request *request, const void *arguments);
 void handle_doctor(struct request *request, const void *arguments);
 void handle_status(struct request *request, const void *arguments);
@@ -81,6 +81,10 @@ void handle_arm_list(struct request *request, const void *arguments);
 void handle_arm_show(struct request *request, const void *arguments);
 void handle_arm_verify(struct request *request, const void *arguments);
 void handle_arm_diff(struct request *request, const void *arguments);
+void handle_bar_set(struct request *request, const void *arguments);
+void handle_bar_list(struct request *request, const void *arguments);
+void handle_bar_show(struct request *request, const void *arguments);
+void handle_panel_check(struct request *request, const void *arguments);
 
 /* logs.c: the Trial it follows has changed; the client takes more again; the request ends. */
 void logs_trial_changed(struct request *request, const struct ledger_row *row);

@@ -27,6 +27,28 @@ static const struct option options[] = {
 	{0},
 };
 
+static const char keys_help[] =
+	"Keys of FILE.json, one JSON object; any other is refused:\n"
+	"  name          what the Arm is called\n"
+	"  roles         [\"trial\"] (default), [\"grader\"] or both\n"
+	"  limits        {\"wall_seconds\": 3600, \"memory\": 4294967296, ...}: those of launch --spec\n"
+	"  environment   {\"NAME\": \"VALUE\", \"OPEN\": null}; null: a launch may set it\n"
+	"  toolchains    [\"rust\", ...]\n"
+	"  build, skills folders of the host, read-only inside\n"
+	"and of a session of a Harness:\n"
+	"  harness       its name; trialctl harness list has them\n"
+	"  model, effort, executable\n"
+	"  arguments     [\"...\"]: further ones of its program\n"
+	"or of a Custom runner:\n"
+	"  command       [\"./run.sh\", ...]: what begins with ./ is mapped by itself\n"
+	"  files         {\"PATH OF THE HOST\": \"PATH INSIDE\"}: beside the runner, or ~/... of its home\n"
+	"  harnesses     [\"codex\", {\"name\": \"kimi\", \"provider\": ..., \"model\": ...}]\n"
+	"  providers     [\"openai\", {\"name\": \"openrouter\", \"model\": ...}]\n"
+	"  git_exclude   [\"*.log\"]: what git status inside leaves out\n"
+	"\n"
+	"  {\"name\": \"high\", \"harness\": \"claude\", \"model\": \"opus\", \"effort\": \"high\"}\n"
+	"  {\"name\": \"mine\", \"command\": [\"./run.sh\"], \"harnesses\": [\"codex\", \"claude\"]}\n";
+
 /* --- What is told --------------------------------------------------------------------------------- */
 
 static void print_words(const json_t *object, const char *key, const char *name)
@@ -443,5 +465,6 @@ const struct command command_arm = {
 	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID}",
 	.operands = OPERANDS_THREE_WORDS,
 	.options = options,
+	.more = keys_help,
 	.run = run,
 };

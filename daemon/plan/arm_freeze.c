@@ -119,6 +119,9 @@ static int open_place(const struct arm_freeze *freeze, const char *field, const 
 		shown = display(path);
 		r = fault_set(told, ERROR_invalid, "%s: %s is no %s", field, shown,
 			      kind == S_IFDIR ? "folder" : "regular file");
+		if (r == FAULT && kind == S_IFREG && S_ISDIR(ret_place->mode))
+			r = fault_hint(told, "name each of its files, or the folder as build: it "
+					     "is read-only inside, at its own path");
 		place_done(ret_place);
 	}
 	return r == FAULT && freeze->options.before ? 0 : r;

@@ -19,9 +19,9 @@ static int network_check(const struct plan *plan, const struct plan_host *host,
 			 const struct launch_request *launch, struct fault *fault)
 {
 	if (plan->network == NETWORK_host && !host->config->host_network)
-		return fault_set(
-			       fault, ERROR_refused,
-			       "network: host is ruled out here by HostNetwork=no in trialsd.conf"),
+		return fault_set(fault, ERROR_refused,
+				 "network: host is ruled out here by HostNetwork=no in [Network] "
+				 "of trialsd.conf"),
 		       fault_hint(fault,
 				  "name the hosts it is to reach instead: --host NAME[:PORT]");
 	if (launch->hosts.count > 0 && plan->network != NETWORK_allowlist)
@@ -31,7 +31,7 @@ static int network_check(const struct plan *plan, const struct plan_host *host,
 			       "has network %s%s",
 			       network_name((int)plan->network),
 			       plan->network == host->config->network
-				       ? ", which Default= of trialsd.conf is"
+				       ? ", which Default= in [Network] of trialsd.conf is"
 				       : ""),
 		       fault_hint(fault, "ask for it: --network allowlist");
 	return 0;
@@ -78,7 +78,7 @@ static int warn_of_loopback(struct plan *plan, const char *what, const char *tex
 		plan,
 		"%s: %s is the Trial's own inside, and programs do not ask the proxy for it "
 		"(NO_PROXY); a server of this machine is reached by another name, as %s, here "
-		"and in Internal= of trialsd.conf",
+		"and in Internal= in [Network] of trialsd.conf",
 		what, text, name);
 }
 
@@ -125,7 +125,8 @@ int network_settle(struct plan *plan, const struct plan_host *host,
 	r = add_hosts(plan, "hosts", &launch->hosts, ret_fault);
 	/* Of an Arm the hosts are frozen: what is configured today is none of it. */
 	if (r == 0 && !launch->arm)
-		r = add_hosts(plan, "Hosts= of trialsd.conf", &config->hosts, ret_fault);
+		r = add_hosts(plan, "Hosts= in [Network] of trialsd.conf", &config->hosts,
+			      ret_fault);
 	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
 		r = text_list_add(&plan->internal, config->internal.items[i]);
 	if (r == 0 && config->refusal && !(plan->refusal = strdup(config->refusal)))

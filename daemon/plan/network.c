@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "build.h"
 
 #include "harness_words.h"
@@ -196,6 +197,59 @@ static int config_loopback(const char *key, const struct text_list *hosts, char 
 			       : 1;
 	}
 	return 0;
+}
+
+static int arm_loopback(const char *what, const char *name, const struct text_list *hosts,
+			struct text_list *warnings)
+{
+	char other[ALLOW_TEXT_BYTES];
+	const char *reason;
+	struct allow_rule rule;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < hosts->count; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (allow_rule_parse(hosts->items[i], &rule, &reason) < 0 ||
+		    !allow_is_loopback(&rule))
+			continue;
+		name_of_machine(rule.port, other);
+		text = text_format(
+			"%s %s: %s is the Trial's own inside, and programs do not ask the "
+			"proxy for it (NO_PROXY); a server of this machine is reached by "
+			"another name, as %s, in its endpoint and in Internal= in "
+			"[Network] of trialsd.conf",
+			what, name, hosts->items[i], other);
+		r = text ? text_list_add(warnings, text) : -ENOMEM;
+	}
+	return r;
+}
+
+/* As of a launch: whoever says something of NO_PROXY knows of it. */
+static bool arm_knows_no_proxy(const struct arm *arm)
+{
+	for (size_t i = 0; i < arm->environment.count; i++)
+		if (strcasecmp(arm->environment.items[i].name, "NO_PROXY") == 0)
+			return true;
+	for (size_t i = 0; i < arm->variables.count; i++)
+		if (strcasecmp(arm->variables.items[i], "NO_PROXY") == 0)
+			return true;
+	return false;
+}
+
+int plan_arm_warnings(const struct arm *arm, struct text_list *warnings)
+{
+	int r = 0;
+
+	if (arm_knows_no_proxy(arm))
+		return 0;
+	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
+		r = arm_loopback("harness", arm->harnesses.items[i].name,
+				 &arm->harnesses.items[i].hosts, warnings);
+	for (size_t i = 0; r == 0 && i < arm->providers.count; i++)
+		r = arm_loopback("provider", arm->providers.items[i].name,
+				 &arm->providers.items[i].hosts, warnings);
+	return r;
 }
 
 int plan_config_warning(const struct config *config, char **ret_warning)

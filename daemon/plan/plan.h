@@ -153,6 +153,13 @@ int plan_config_check(const struct config *config, struct fault *ret_fault);
 /* What of it is no fault, and will hardly do what was meant: 1 with *ret_warning, to be freed; or 0. */
 int plan_config_warning(const struct config *config, char **ret_warning);
 
+/*
+ * What of an Arm will hardly do what was meant, added to warnings: a host of its Harnesses or providers
+ * that is this machine's loopback, and inside the Trial's own.
+ */
+struct arm;
+int plan_arm_warnings(const struct arm *arm, struct text_list *warnings);
+
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,
 			 struct text_list *ret_arguments);

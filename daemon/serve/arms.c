@@ -20,6 +20,7 @@ struct asked {
 	msgpack_sbuffer bytes; /* of a new one: its canonical form */
 	char id[ARM_ID_BYTES + 1];
 	uint64_t prepared_at;
+	struct text_list warnings;
 	bool existed;
 	int result;
 };
@@ -33,6 +34,7 @@ static void asked_free(struct asked *asked)
 {
 	arm_freeze_free(asked->freeze);
 	arm_known_done(&asked->known);
+	text_list_done(&asked->warnings);
 	msgpack_sbuffer_destroy(&asked->bytes);
 	free(asked);
 }
@@ -107,7 +109,7 @@ static void reply_prepared(struct asked *asked)
 	view.existed = asked->existed;
 	view.has.existed = true;
 	view.missing = *arm_freeze_missing(asked->freeze);
-	view.warnings = *arm_freeze_warnings(asked->freeze);
+	view.warnings = asked->warnings;
 	session_reply(asked->request->session, asked->request->number, &arm_prepare_reply_type,
 		      &view);
 	request_done(asked->request);
@@ -154,6 +156,10 @@ static void on_frozen(uv_work_t *work, int status)
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	int r = status < 0 ? status : arm_freeze_finish(asked->freeze, &fault);
 
+	if (r == 0)
+		r = text_list_merge(&asked->warnings, arm_freeze_warnings(asked->freeze));
+	if (r == 0)
+		r = plan_arm_warnings(arm_freeze_arm(asked->freeze), &asked->warnings);
 	if (r == 0) {
 		msgpack_sbuffer_destroy(&asked->bytes);
 		r = arm_encode(arm_freeze_arm(asked->freeze), &asked->bytes, asked->id);

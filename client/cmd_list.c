@@ -110,6 +110,19 @@ static char *what_runs(const json_t *trial)
 	return need_memory(text);
 }
 
+/* That it had none is said of it wherever it is told: it could do anything. */
+static char *with_sandbox(const json_t *trial, char *what)
+{
+	char *text;
+
+	if (!json_flag(trial, "no_sandbox"))
+		return what;
+	if (asprintf(&text, "(no sandbox) %s", what) < 0)
+		text = NULL;
+	free(what);
+	return need_memory(text);
+}
+
 static void add_row(struct table *table, const json_t *trial, bool sizes)
 {
 	const char *state = json_text(trial, "state");
@@ -135,7 +148,7 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[6] = need_memory(strdup(duration));
 	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
 	cells[7] = need_memory(strdup(size));
-	cells[8] = with_arm(trial, what_runs(trial));
+	cells[8] = with_sandbox(trial, with_arm(trial, what_runs(trial)));
 	if (!sizes) {
 		char *unasked = cells[7];
 

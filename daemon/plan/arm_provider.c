@@ -94,9 +94,8 @@ int arm_key_look(const struct plan_host *host, const char *credential, char **re
 		return 1;
 	if (r == FAULT)
 		*ret_reason = strdup(why.message);
-	else if (r == 0 && asprintf(ret_reason, "there is no key: ~/" CREDENTIALS_FILE " has no %s",
-				    credential) < 0)
-		*ret_reason = NULL;
+	else if (r == 0)
+		*ret_reason = credentials_absent(credential);
 	return r < 0 ? r : *ret_reason ? 0 : -ENOMEM;
 }
 

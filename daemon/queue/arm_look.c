@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "plan/arm_freeze.h"
+#include "plan/credentials.h"
 #include "queue/look.h"
 
 struct arm_look {
@@ -64,7 +65,7 @@ static int check_missing(const struct arm_look *look, struct fault *fault)
 	return program ? fault_hint(
 				 fault,
 				 "install what is missing: trialctl harness list tells what was found")
-		       : fault_hint(fault, "trialctl logins");
+		       : fault_hint(fault, "%s", credentials_hint(lists[1]));
 }
 
 static int check_changes(struct arm_look *look, struct trial_work *work, struct fault *fault)

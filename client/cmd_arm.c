@@ -173,18 +173,89 @@ static void print_arm(const json_t *view)
 	free(limits);
 }
 
-static void print_changes(const json_t *reply)
+/* What it is of on the host, where it is the content of something: borrowed, or NULL. */
+static const json_t *source_of(const json_t *arm, const char *what)
 {
+	static const char *const lists[][3] = {{"files", "path", "source"},
+					       {"harnesses", "name", "executable"}};
+	json_t *item;
+	size_t i;
+
+	if (strcmp(what, "build.sha256") == 0 || strcmp(what, "skills.sha256") == 0)
+		return json_object_get(json_object_get(arm, *what == 'b' ? "build" : "skills"),
+				       "path");
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+		json_array_foreach(json_object_get(arm, lists[k][0]), i, item)
+		{
+			char *name = json_display(json_object_get(item, lists[k][1])), *key = NULL;
+			bool same = asprintf(&key, "%s.%s.sha256", lists[k][0], name) >= 0 &&
+				    strcmp(key, what) == 0;
+
+			free(name);
+			free(key);
+			if (same)
+				return json_object_get(item, lists[k][2]);
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Whether it is of a Harness that is not there to be compared: why that is missing is told, and all that
+ * was known of it is absent for that.
+ */
+static bool is_of_missing(const json_t *missing, const char *what, const char *is)
+{
+	static const char list[] = "harnesses.";
+	json_t *line;
+	size_t i;
+
+	if (*is || strncmp(what, list, strlen(list)) != 0)
+		return false;
+	what += strlen(list);
+	json_array_foreach(missing, i, line)
+	{
+		const char *text = json_string_value(line);
+		size_t length = strcspn(text, ":");
+
+		if (strncmp(text, what, length) == 0 && what[length] == '.')
+			return true;
+	}
+	return false;
+}
+
+/* arm: as it was frozen, or NULL. */
+static void print_changes(const json_t *reply, const json_t *arm)
+{
+	const json_t *missing = json_object_get(reply, "missing");
+	bool left_out = false;
 	json_t *change;
 	size_t i;
 
+	json_array_foreach(missing, i, change)
+	{
+		char *line = json_display(change);
+
+		printf("missing: %s\n", line);
+		free(line);
+	}
 	json_array_foreach(json_object_get(reply, "changes"), i, change)
 	{
 		char *what = json_display(json_object_get(change, "what"));
 		char *was = json_display(json_object_get(change, "was"));
 		char *is = json_display(json_object_get(change, "is"));
 
-		printf("%s: was %s, is %s\n", what, *was ? was : "absent", *is ? is : "absent");
+		const json_t *source = source_of(arm, what);
+		char *of = source ? json_display(source) : NULL;
+
+		/* Its family is missing with it. */
+		if (arm && (is_of_missing(missing, what, is) ||
+			    (left_out && strcmp(what, "families") == 0)))
+			left_out = true;
+		else
+			printf("%s%s%s%s: was %s, is %s\n", what, of ? " (" : "", of ? of : "",
+			       of ? ")" : "", *was ? was : "absent", *is ? is : "absent");
+		free(of);
 		free(what);
 		free(was);
 		free(is);
@@ -408,8 +479,27 @@ static int diff(struct context *context, const char *id, const char *other)
 	if (context->json)
 		context_print(context, reply);
 	else
-		print_changes(reply);
+		print_changes(reply, NULL);
 	json_decref(reply);
+	return 0;
+}
+
+/* With the paths of what it is of, which only the Arm itself has. */
+static int print_verified(struct context *context, const char *id, const json_t *reply)
+{
+	bool verified = json_flag(reply, "verified");
+	json_t *shown = NULL;
+	int r = verified ? 0 : context_call(context, "arm_show", id_of(id), &shown);
+
+	if (r)
+		return r;
+	print_changes(reply, verified ? json_null() : json_object_get(shown, "arm"));
+	if (verified)
+		printf("nothing has changed%s\n",
+		       json_array_size(json_object_get(reply, "missing")) > 0
+			       ? ", and a launch would be void for what is missing"
+			       : "");
+	json_decref(shown);
 	return 0;
 }
 
@@ -428,12 +518,10 @@ static int verify(struct context *context, const char *id)
 	verified = json_flag(reply, "verified");
 	if (context->json)
 		context_print(context, reply);
-	else if (verified)
-		printf("nothing has changed\n");
 	else
-		print_changes(reply);
+		r = print_verified(context, id, reply);
 	json_decref(reply);
-	return verified ? 0 : EXIT_CHANGED;
+	return r ? r : verified ? 0 : EXIT_CHANGED;
 }
 
 static int run(struct context *context, const struct arguments *arguments)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "plan/arm.h"
 #include "plan/arm_check.h"
 #include "plan/arm_harness.h"
@@ -195,14 +196,22 @@ static int begin_folder(struct arm_freeze *freeze, struct folder_look *look, con
 
 /* --- Begun: Harnesses, toolchains ----------------------------------------------------------------- */
 
-/* What is not there any more, of an Arm that is looked at again: the comparison tells it. */
-static int forgive(const struct arm_freeze *freeze, int r, struct fault *fault)
+/* Of an Arm that is looked at again, a Harness that is not known any more is missing, and why is told. */
+static int forgive(struct arm_freeze *freeze, int r, const char *name, struct fault *fault)
 {
+	static const char about[] = "harness: ";
+	_cleanup_free_ char *text = NULL;
+	const char *message;
+
 	if (r != FAULT || !freeze->options.before)
 		return r;
+	message = fault->message ?: "";
+	if (strncmp(message, about, strlen(about)) == 0)
+		message += strlen(about);
+	text = text_format("%s: %s", name, message);
 	fault_done(fault);
 	*fault = FAULT_INIT;
-	return 0;
+	return text ? text_list_add(&freeze->missing, text) : -ENOMEM;
 }
 
 static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
@@ -228,7 +237,7 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 					   &freeze->asked.items[i], spec->model,
 					   spec->harness ? NULL : &spec->environment,
 					   options->bwrap_fd, options->before != NULL, fault);
-		r = forgive(freeze, r, fault);
+		r = forgive(freeze, r, freeze->asked.items[i].name, fault);
 		if (r == 0 && look->warning)
 			r = text_list_add(&freeze->warnings, look->warning);
 		if (r == 0 && look->missing)

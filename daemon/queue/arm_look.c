@@ -17,8 +17,10 @@ struct arm_look {
 	bool awaited;
 };
 
+/* What is gone cannot be frozen again, and what was changed by mistake need not be. */
 #define PREPARE_AGAIN                                                                              \
-	"to go on with what there is now, prepare it again: trialctl arm prepare FILE.json"
+	"put it back as it was; or, to go on with what there is now, prepare it again: trialctl "  \
+	"arm prepare FILE.json"
 
 static void look_free(struct arm_look *look)
 {
@@ -76,7 +78,7 @@ static int check_changes(struct arm_look *look, struct trial_work *work, struct 
 
 	if (r < 0 || changes.list.count == 0)
 		return r;
-	text = arm_changes_text(&changes);
+	text = arm_changes_text(&changes, &look->known.arm);
 	if (!text)
 		return -ENOMEM;
 	if (!look->changed)
@@ -217,8 +219,11 @@ int arm_look_program(const struct trial_facts *accepted, const char *harness, co
 	own = arm_harness_find(&known.arm, harness);
 	if (own && own->sha256 && strcmp(own->sha256, digest) == 0)
 		return 0;
-	if (asprintf(&text, "harnesses.%s.sha256 was %s, and is %s", harness,
-		     own && own->sha256 ? own->sha256 : "none", digest) < 0) {
+	if (asprintf(&text, "harnesses.%s.sha256%s%s%s was %s, and is %s", harness,
+		     own && own->executable ? " (" : "",
+		     own && own->executable ? own->executable : "",
+		     own && own->executable ? ")" : "", own && own->sha256 ? own->sha256 : "absent",
+		     digest) < 0) {
 		text = NULL;
 		return -ENOMEM;
 	}

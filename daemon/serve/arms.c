@@ -20,7 +20,7 @@ struct asked {
 	msgpack_sbuffer bytes; /* of a new one: its canonical form */
 	char id[ARM_ID_BYTES + 1];
 	uint64_t prepared_at;
-	struct text_list warnings;
+	struct text_list warnings; /* of arm_verify: what is missing */
 	bool existed;
 	int result;
 };
@@ -203,11 +203,16 @@ static int reply_verified(struct asked *asked)
 	view.has.changes = true;
 	view.verified = changes.list.count == 0 && changes.more == 0;
 	view.has.verified = true;
-	view.missing = *arm_freeze_missing(asked->freeze);
-	session_reply(asked->request->session, asked->request->number, &arm_verify_reply_type,
-		      &view);
+	/* Logins and keys are no part of an Arm, and a launch needs them. */
+	r = text_list_merge(&asked->warnings, arm_freeze_missing(asked->freeze));
+	if (r == 0)
+		r = text_list_merge(&asked->warnings, arm_freeze_signed_out(asked->freeze));
+	view.missing = asked->warnings;
+	if (r == 0)
+		session_reply(asked->request->session, asked->request->number,
+			      &arm_verify_reply_type, &view);
 	arm_changes_done(&changes);
-	return 0;
+	return r;
 }
 
 /* What of its files is kept is what a launch uses, so that belongs to it. */

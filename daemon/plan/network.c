@@ -237,12 +237,27 @@ static bool arm_knows_no_proxy(const struct arm *arm)
 	return false;
 }
 
-int plan_arm_warnings(const struct arm *arm, struct text_list *warnings)
+static int arm_providers_fault(const struct plan_host *host, const struct arm *arm,
+			       struct text_list *warnings)
 {
-	int r = 0;
+	bool uses = arm->providers.count > 0;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < arm->harnesses.count; i++)
+		uses = uses || arm->harnesses.items[i].provider;
+	if (!uses || !host->providers_fault)
+		return 0;
+	text = text_format("%s; the providers are as they were read before", host->providers_fault);
+	return text ? text_list_add(warnings, text) : -ENOMEM;
+}
+
+int plan_arm_warnings(const struct plan_host *host, const struct arm *arm,
+		      struct text_list *warnings)
+{
+	int r = arm_providers_fault(host, arm, warnings);
 
 	if (arm_knows_no_proxy(arm))
-		return 0;
+		return r;
 	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
 		r = arm_loopback("harness", arm->harnesses.items[i].name,
 				 &arm->harnesses.items[i].hosts, warnings);

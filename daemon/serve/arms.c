@@ -159,7 +159,8 @@ static void on_frozen(uv_work_t *work, int status)
 	if (r == 0)
 		r = text_list_merge(&asked->warnings, arm_freeze_warnings(asked->freeze));
 	if (r == 0)
-		r = plan_arm_warnings(arm_freeze_arm(asked->freeze), &asked->warnings);
+		r = plan_arm_warnings(server_of(asked->request)->options.host,
+				      arm_freeze_arm(asked->freeze), &asked->warnings);
 	if (r == 0) {
 		msgpack_sbuffer_destroy(&asked->bytes);
 		r = arm_encode(arm_freeze_arm(asked->freeze), &asked->bytes, asked->id);

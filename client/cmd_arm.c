@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arm_file.h"
+#include "arm_find.h"
 #include "bind.h"
 #include "command.h"
 #include "context.h"
@@ -454,8 +455,13 @@ static json_t *id_of(const char *id)
 
 static int show(struct context *context, const char *id)
 {
-	json_t *reply;
-	int r = context_call(context, "arm_show", id_of(id), &reply);
+	json_t *request = need_memory(json_object()), *reply;
+	int r = name_arm(context, request, "id", id);
+
+	if (r)
+		json_decref(request);
+	else
+		r = context_call(context, "arm_show", request, &reply);
 
 	if (r)
 		return r;
@@ -469,11 +475,15 @@ static int show(struct context *context, const char *id)
 
 static int diff(struct context *context, const char *id, const char *other)
 {
-	json_t *request = id_of(id), *reply;
-	int r;
+	json_t *request = need_memory(json_object()), *reply;
+	int r = name_arm(context, request, "id", id);
 
-	json_object_set_new(request, "other", text_value(other));
-	r = context_call(context, "arm_diff", request, &reply);
+	if (r == 0)
+		r = name_arm(context, request, "other", other);
+	if (r)
+		json_decref(request);
+	else
+		r = context_call(context, "arm_diff", request, &reply);
 	if (r)
 		return r;
 	if (context->json)
@@ -485,11 +495,12 @@ static int diff(struct context *context, const char *id, const char *other)
 }
 
 /* With the paths of what it is of, which only the Arm itself has. */
-static int print_verified(struct context *context, const char *id, const json_t *reply)
+static int print_verified(struct context *context, const json_t *reply)
 {
 	bool verified = json_flag(reply, "verified");
 	json_t *shown = NULL;
-	int r = verified ? 0 : context_call(context, "arm_show", id_of(id), &shown);
+	int r = verified ? 0
+			 : context_call(context, "arm_show", id_of(json_text(reply, "id")), &shown);
 
 	if (r)
 		return r;
@@ -506,9 +517,22 @@ static int print_verified(struct context *context, const char *id, const json_t 
 static int verify(struct context *context, const char *id)
 {
 	json_t *reply = NULL;
+/* The arguments with the Arm that is named by id or name as their key. */
+static int name_arm(struct context *context, json_t *request, const char *key, const char *name)
+{
+	char *id;
+	int r = arm_find(context, "arm", name, &id);
+
+	if (r)
+		return r;
+	json_object_set_new(request, key, text_value(id));
+	free(id);
+	return 0;
+}
+
 	uint64_t number;
 	bool verified;
-	int r = send(context, "arm_verify", id_of(id), &number);
+	int r = name_arm(context, request, "id", id);
 
 	if (r == 0)
 		r = context_receive_late(context, number, "trialsd went away meanwhile",
@@ -519,7 +543,7 @@ static int verify(struct context *context, const char *id)
 	if (context->json)
 		context_print(context, reply);
 	else
-		r = print_verified(context, id, reply);
+		r = print_verified(context, reply);
 	json_decref(reply);
 	return r ? r : verified ? 0 : EXIT_CHANGED;
 }

@@ -25,6 +25,7 @@ static const struct option options[] = {
 	 "only Trials with this label; all of them when repeated"},
 	{"since", 0, "TIME", NULL, COMPLETE_NOTHING, false,
 	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01T14:30)"},
+	FILTER_OPTIONS,
 	{"limit", 0, "N", NULL, COMPLETE_NOTHING, false, "the newest N (default: all)"},
 	{"size", 0, NULL, NULL, COMPLETE_NOTHING, false, "with what each takes on disk"},
 	{0},
@@ -161,14 +162,16 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 }
 
 /* A page at a time, each asked for with the cursor of the one before. */
-static int take_pages(struct context *context, json_t *filter, uint64_t limit, struct table *table)
+static int take_pages(struct context *context, json_t *filter, struct trial_filter *own,
+		      uint64_t limit, struct table *table)
 {
 	json_int_t cursor = 0;
 
 	do {
 		json_t *reply, *trial;
-		uint64_t page = limit < LIST_PAGE_MAX ? limit : LIST_PAGE_MAX;
-		size_t i, count;
+		bool all = !own->arm && !own->role;
+		uint64_t page = all && limit < LIST_PAGE_MAX ? limit : LIST_PAGE_MAX;
+		size_t i;
 		int r;
 
 		json_object_set_new(filter, "limit", json_integer((json_int_t)page));
@@ -184,15 +187,16 @@ static int take_pages(struct context *context, json_t *filter, uint64_t limit, s
 			else
 				add_row(table, trial, json_object_get(filter, "sizes") != NULL);
 		}
-		count = json_array_size(json_object_get(reply, "trials"));
-		limit -= count < limit ? count : limit;
 		cursor = json_whole(reply, "cursor", 0);
 		json_decref(reply);
 	} while (cursor && limit && !ferror(stdout));
+			if (limit == 0 || !trial_matches(own, trial))
+				continue;
 	return 0;
 }
 
 static int run(struct context *context, const struct arguments *arguments)
+			limit--;
 {
 	static const char *const titles[COLUMNS] = {"ID",	"STATE", "OUTCOME",
 						    "END",	"ROLE",	 "SUBMITTED",
@@ -211,11 +215,14 @@ static int run(struct context *context, const struct arguments *arguments)
 		json_decref(filter);
 		return context_fail(context, r, &error);
 	}
+	struct trial_filter own = trial_filter_of(arguments);
 	table = json_object_get(filter, "sizes") ? table_new(titles, COLUMNS)
 						 : table_new(titles_without_size, COLUMNS - 1);
 	table_may_leave_out(table, spare_columns, sizeof(spare_columns) / sizeof(spare_columns[0]));
 	origins_add(&context->origins, "labels", "--label");
-	r = take_pages(context, filter, limit, table);
+	r = take_pages(context, filter, &own, limit, table);
+	if (!r)
+		trial_filter_tell(&own, context);
 	if (!r && !context->json)
 		table_print(table, stdout, context->colours, terminal_width(stdout));
 	table_free(table);

@@ -60,7 +60,7 @@ static void print_words(const json_t *object, const char *key, const char *name)
 	free(words);
 }
 
-/* Each on a line of its own. */
+/* Each on a line of its own, so that each can be looked for. */
 static void print_list(const json_t *object, const char *key, const char *name)
 {
 	json_t *item;
@@ -70,7 +70,7 @@ static void print_list(const json_t *object, const char *key, const char *name)
 	{
 		char *text = json_display(item);
 
-		print_field(stdout, i == 0 ? name : "", text);
+		print_field(stdout, name, text);
 		free(text);
 	}
 }
@@ -315,6 +315,58 @@ static int add_secret_files(struct context *context, const struct arguments *arg
 	return r;
 }
 
+/* The elements of a list, of which a message names the number alone, by what they are called in the file. */
+static void note_elements(struct origins *origins, const json_t *spec, const char *key,
+			  const char *name, size_t first, const char *called)
+{
+	static const char *const inner[] = {"", ".name", ".model", ".provider", ".path", ".mode"};
+	static const char *const prefixes[] = {"", "spec."};
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, key), i, item)
+	{
+		char *shown = json_display(json_object_get(item, name));
+
+		for (size_t k = 0; k < 2 * sizeof(inner) / sizeof(inner[0]); k++) {
+			const char *of = inner[k / 2];
+			char field[64], option[512];
+
+			snprintf(field, sizeof(field), "%s%s[%zu]%s", prefixes[k % 2], key, i, of);
+			snprintf(option, sizeof(option), "%s: %.400s%s%s", i < first ? key : called,
+				 shown, *of ? ": " : "", *of ? of + 1 : "");
+			origins_add(origins, field, option);
+		}
+		free(shown);
+	}
+}
+
+/* A message is about the file, and not about the request that is made of it. */
+static void note_origins(struct origins *origins, const json_t *file, const json_t *spec)
+{
+	const char *key, *limit;
+	json_t *value, *number;
+	char field[128];
+
+	json_object_foreach((json_t *)spec, key, value)
+	{
+		snprintf(field, sizeof(field), "spec.%.100s", key);
+		origins_add(origins, field, key);
+		if (strcmp(key, "limits") != 0)
+			continue;
+		json_object_foreach(value, limit, number)
+		{
+			snprintf(field, sizeof(field), "spec.limits.%.100s", limit);
+			origins_add(origins, field, field + strlen("spec."));
+		}
+	}
+	/* Those that the command brought come behind the others. */
+	note_elements(origins, spec, "files", "path",
+		      json_object_size(json_object_get(file, "files")), "command");
+	note_elements(origins, spec, "harnesses", "name", SIZE_MAX, "");
+	note_elements(origins, spec, "providers", "name", SIZE_MAX, "");
+}
+
 static int read_file(struct context *context, const char *file, json_t **ret_spec)
 {
 	const char *home = getenv("HOME");
@@ -327,7 +379,7 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 
 	if (r)
 		return r;
-	json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &json_error);
+	json = json_load_text(text, size, JSON_REJECT_DUPLICATES, &json_error);
 	free(text);
 	if (!json)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,
@@ -341,6 +393,8 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 	}
 	r = arm_file_spec(json, folder, home && *home == '/' ? home : "/", ret_spec, &error);
 	free(folder);
+	if (r == 0)
+		note_origins(&context->origins, json, *ret_spec);
 	json_decref(json);
 	return r < 0 ? context_fail(context, r, &error) : 0;
 }
@@ -453,6 +507,19 @@ static json_t *id_of(const char *id)
 	return request;
 }
 
+/* The arguments with the Arm that is named by id or name as their key. */
+static int name_arm(struct context *context, json_t *request, const char *key, const char *name)
+{
+	char *id;
+	int r = arm_find(context, "arm", name, &id);
+
+	if (r)
+		return r;
+	json_object_set_new(request, key, text_value(id));
+	free(id);
+	return 0;
+}
+
 static int show(struct context *context, const char *id)
 {
 	json_t *request = need_memory(json_object()), *reply;
@@ -488,6 +555,8 @@ static int diff(struct context *context, const char *id, const char *other)
 		return r;
 	if (context->json)
 		context_print(context, reply);
+	else if (json_array_size(json_object_get(reply, "changes")) == 0)
+		printf("nothing differs\n");
 	else
 		print_changes(reply, NULL);
 	json_decref(reply);
@@ -516,24 +585,15 @@ static int print_verified(struct context *context, const json_t *reply)
 
 static int verify(struct context *context, const char *id)
 {
-	json_t *reply = NULL;
-/* The arguments with the Arm that is named by id or name as their key. */
-static int name_arm(struct context *context, json_t *request, const char *key, const char *name)
-{
-	char *id;
-	int r = arm_find(context, "arm", name, &id);
-
-	if (r)
-		return r;
-	json_object_set_new(request, key, text_value(id));
-	free(id);
-	return 0;
-}
-
+	json_t *request = need_memory(json_object()), *reply = NULL;
 	uint64_t number;
 	bool verified;
 	int r = name_arm(context, request, "id", id);
 
+	if (r)
+		json_decref(request);
+	else
+		r = send(context, "arm_verify", request, &number);
 	if (r == 0)
 		r = context_receive_late(context, number, "trialsd went away meanwhile",
 					 "trialctl arm verify once more", &reply);

@@ -6,16 +6,20 @@
 #include "arm_find.h"
 #include "attend.h"
 #include "command.h"
+#include "json.h"
 #include "spec.h"
 
-static int run(struct context *context, const struct arguments *arguments)
-/* What only a file has, and nobody asked for, is told: a prompt that does not arrive is missed late. */
+/*
+ * A prompt that does not arrive is missed late. Only a file can be told from what a script happens to have
+ * there, and one that was not read from yet from the list of a loop.
+ */
 static void warn_of_input(struct context *context, const struct spec *spec)
 {
 	struct stat status;
 
 	if (json_object_get(spec->launch, "prompt") || spec->prompt_fd >= 0 ||
-	    fstat(STDIN_FILENO, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size == 0)
+	    fstat(STDIN_FILENO, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size == 0 ||
+	    lseek(STDIN_FILENO, 0, SEEK_CUR) != 0)
 		return;
 	context_warn(context, "standard input is not passed on, and there is no prompt: "
 			      "--prompt-file - reads it");
@@ -40,6 +44,7 @@ static int settle_arm(struct context *context, const struct arguments *arguments
 	return 0;
 }
 
+static int run(struct context *context, const struct arguments *arguments)
 {
 	struct spec spec;
 	int r;

@@ -111,6 +111,16 @@ static char *what_runs(const json_t *trial)
 	return need_memory(text);
 }
 
+/* Of a void one why it is: what its command ended with is nobody's, where it came to that at all. */
+static char *what_ended(const json_t *trial)
+{
+	const char *outcome = json_text(trial, "outcome");
+	const json_t *cause = json_object_get(trial, "cause");
+
+	return outcome && strcmp(outcome, "void") == 0 && cause ? json_display(cause)
+								: trial_end(trial);
+}
+
 /* That it had none is said of it wherever it is told: it could do anything. */
 static char *with_sandbox(const json_t *trial, char *what)
 {
@@ -143,7 +153,7 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[0] = json_display(json_object_get(trial, "id"));
 	cells[1] = json_display(json_object_get(trial, "state"));
 	cells[2] = json_display(json_object_get(trial, "outcome"));
-	cells[3] = trial_end(trial);
+	cells[3] = what_ended(trial);
 	cells[4] = json_display(json_object_get(trial, "role"));
 	cells[5] = need_memory(strdup(submitted));
 	cells[6] = need_memory(strdup(duration));
@@ -182,21 +192,21 @@ static int take_pages(struct context *context, json_t *filter, struct trial_filt
 			return r;
 		json_array_foreach(json_object_get(reply, "trials"), i, trial)
 		{
+			if (limit == 0 || !trial_matches(own, trial))
+				continue;
 			if (context->json)
 				context_print(context, trial);
 			else
 				add_row(table, trial, json_object_get(filter, "sizes") != NULL);
+			limit--;
 		}
 		cursor = json_whole(reply, "cursor", 0);
 		json_decref(reply);
 	} while (cursor && limit && !ferror(stdout));
-			if (limit == 0 || !trial_matches(own, trial))
-				continue;
 	return 0;
 }
 
 static int run(struct context *context, const struct arguments *arguments)
-			limit--;
 {
 	static const char *const titles[COLUMNS] = {"ID",	"STATE", "OUTCOME",
 						    "END",	"ROLE",	 "SUBMITTED",
@@ -205,6 +215,7 @@ static int run(struct context *context, const struct arguments *arguments)
 		"ID", "STATE", "OUTCOME", "END", "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
 	static const size_t spare_columns[] = {4, 3, 5}; /* role, end, submitted */
 	json_t *filter = need_memory(json_object());
+	struct trial_filter own = trial_filter_of(arguments);
 	struct trials_error error;
 	struct table *table;
 	uint64_t limit;
@@ -215,7 +226,6 @@ static int run(struct context *context, const struct arguments *arguments)
 		json_decref(filter);
 		return context_fail(context, r, &error);
 	}
-	struct trial_filter own = trial_filter_of(arguments);
 	table = json_object_get(filter, "sizes") ? table_new(titles, COLUMNS)
 						 : table_new(titles_without_size, COLUMNS - 1);
 	table_may_leave_out(table, spare_columns, sizeof(spare_columns) / sizeof(spare_columns[0]));

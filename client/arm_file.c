@@ -8,6 +8,7 @@
 #include "json.h"
 #include "options.h"
 #include "proto/protocol.h"
+#include "proto/quantity.h"
 
 /*
  * What the file may say shorter than the protocol is written out: a Harness as a name, files as a map,
@@ -196,7 +197,8 @@ static int take_command_files(const struct making *making, const json_t *command
 		if (strncmp(skip_dot(text), "../", 3) == 0 || strstr(text, "/../"))
 			return usage_error(making->error,
 					   "map it: \"files\": {\"HOST PATH\": \"PATH\"}",
-					   "command: %s lies outside of the file's folder", text);
+					   "command: %s has .. in it, and is not mapped by itself",
+					   text);
 		r = take_file(making, text, element, files);
 		if (r < 0)
 			return r;
@@ -225,6 +227,51 @@ static int take_files(const struct making *making, const json_t *file)
 	if (r == 0 && json_array_size(files) > 0)
 		json_object_set(making->spec, "files", files);
 	json_decref(files);
+	return r;
+}
+
+/* --- Limits --------------------------------------------------------------------------------------- */
+
+/* Options take 4G and 30m, the protocol numbers: what is meant is said. */
+static int check_limit(const struct making *making, const char *name, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	char *hint = NULL;
+	uint64_t bytes;
+	double seconds;
+	int r;
+
+	if (!text)
+		return 0;
+	if (strstr(name, "_seconds"))
+		r = quantity_time(text, &seconds) < 0
+			    ? 0
+			    : asprintf(&hint, "\"%s\": %.15g", name, seconds);
+	else
+		r = quantity_size(text, &bytes) < 0
+			    ? 0
+			    : asprintf(&hint, "\"%s\": %llu", name, (unsigned long long)bytes);
+	need_memory(r < 0 ? NULL : making->spec);
+	r = usage_error(making->error, hint,
+			"limits.%s: takes a plain number%s; units are for options", name,
+			strstr(name, "_seconds")				 ? " of seconds"
+			: strcmp(name, "tasks") == 0 || strcmp(name, "cpu") == 0 ? ""
+										 : " of bytes");
+	free(hint);
+	return r;
+}
+
+static int check_limits(const struct making *making, const json_t *limits)
+{
+	const char *name;
+	json_t *value;
+	int r = check_keys(making, "limits", limits, limit_keys);
+
+	json_object_foreach((json_t *)limits, name, value)
+	{
+		if (r == 0)
+			r = check_limit(making, name, value);
+	}
 	return r;
 }
 
@@ -304,7 +351,7 @@ static int make(const struct making *making, const json_t *file)
 	int r = check_keys(making, "", file, keys);
 
 	if (r == 0 && json_is_object(limits))
-		r = check_keys(making, "limits", limits, limit_keys);
+		r = check_limits(making, limits);
 	for (size_t i = 0; r == 0 && i < sizeof(plain) / sizeof(plain[0]); i++)
 		if (json_object_get(file, plain[i]))
 			json_object_set(making->spec, plain[i], json_object_get(file, plain[i]));

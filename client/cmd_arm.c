@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "arm_file.h"
+#include "arm_find.h"
 #include "bind.h"
 #include "command.h"
 #include "context.h"
@@ -27,6 +28,28 @@ static const struct option options[] = {
 	{0},
 };
 
+static const char keys_help[] =
+	"Keys of FILE.json, one JSON object; any other is refused:\n"
+	"  name          what the Arm is called\n"
+	"  roles         [\"trial\"] (default), [\"grader\"] or both\n"
+	"  limits        {\"wall_seconds\": 3600, \"memory\": 4294967296, ...}: those of launch --spec\n"
+	"  environment   {\"NAME\": \"VALUE\", \"OPEN\": null}; null: a launch may set it\n"
+	"  toolchains    [\"rust\", ...]\n"
+	"  build, skills folders of the host, read-only inside\n"
+	"and of a session of a Harness:\n"
+	"  harness       its name; trialctl harness list has them\n"
+	"  model, effort, executable\n"
+	"  arguments     [\"...\"]: further ones of its program\n"
+	"or of a Custom runner:\n"
+	"  command       [\"./run.sh\", ...]: what begins with ./ is mapped by itself\n"
+	"  files         {\"PATH OF THE HOST\": \"PATH INSIDE\"}: beside the runner, or ~/... of its home\n"
+	"  harnesses     [\"codex\", {\"name\": \"kimi\", \"provider\": ..., \"model\": ...}]\n"
+	"  providers     [\"openai\", {\"name\": \"openrouter\", \"model\": ...}]\n"
+	"  git_exclude   [\"*.log\"]: what git status inside leaves out\n"
+	"\n"
+	"  {\"name\": \"high\", \"harness\": \"claude\", \"model\": \"opus\", \"effort\": \"high\"}\n"
+	"  {\"name\": \"mine\", \"command\": [\"./run.sh\"], \"harnesses\": [\"codex\", \"claude\"]}\n";
+
 /* --- What is told --------------------------------------------------------------------------------- */
 
 static void print_words(const json_t *object, const char *key, const char *name)
@@ -37,7 +60,7 @@ static void print_words(const json_t *object, const char *key, const char *name)
 	free(words);
 }
 
-/* Each on a line of its own. */
+/* Each on a line of its own, so that each can be looked for. */
 static void print_list(const json_t *object, const char *key, const char *name)
 {
 	json_t *item;
@@ -47,7 +70,7 @@ static void print_list(const json_t *object, const char *key, const char *name)
 	{
 		char *text = json_display(item);
 
-		print_field(stdout, i == 0 ? name : "", text);
+		print_field(stdout, name, text);
 		free(text);
 	}
 }
@@ -159,18 +182,89 @@ static void print_arm(const json_t *view)
 	free(limits);
 }
 
-static void print_changes(const json_t *reply)
+/* What it is of on the host, where it is the content of something: borrowed, or NULL. */
+static const json_t *source_of(const json_t *arm, const char *what)
 {
+	static const char *const lists[][3] = {{"files", "path", "source"},
+					       {"harnesses", "name", "executable"}};
+	json_t *item;
+	size_t i;
+
+	if (strcmp(what, "build.sha256") == 0 || strcmp(what, "skills.sha256") == 0)
+		return json_object_get(json_object_get(arm, *what == 'b' ? "build" : "skills"),
+				       "path");
+	for (size_t k = 0; k < sizeof(lists) / sizeof(lists[0]); k++) {
+		json_array_foreach(json_object_get(arm, lists[k][0]), i, item)
+		{
+			char *name = json_display(json_object_get(item, lists[k][1])), *key = NULL;
+			bool same = asprintf(&key, "%s.%s.sha256", lists[k][0], name) >= 0 &&
+				    strcmp(key, what) == 0;
+
+			free(name);
+			free(key);
+			if (same)
+				return json_object_get(item, lists[k][2]);
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Whether it is of a Harness that is not there to be compared: why that is missing is told, and all that
+ * was known of it is absent for that.
+ */
+static bool is_of_missing(const json_t *missing, const char *what, const char *is)
+{
+	static const char list[] = "harnesses.";
+	json_t *line;
+	size_t i;
+
+	if (*is || strncmp(what, list, strlen(list)) != 0)
+		return false;
+	what += strlen(list);
+	json_array_foreach(missing, i, line)
+	{
+		const char *text = json_string_value(line);
+		size_t length = strcspn(text, ":");
+
+		if (strncmp(text, what, length) == 0 && what[length] == '.')
+			return true;
+	}
+	return false;
+}
+
+/* arm: as it was frozen, or NULL. */
+static void print_changes(const json_t *reply, const json_t *arm)
+{
+	const json_t *missing = json_object_get(reply, "missing");
+	bool left_out = false;
 	json_t *change;
 	size_t i;
 
+	json_array_foreach(missing, i, change)
+	{
+		char *line = json_display(change);
+
+		printf("missing: %s\n", line);
+		free(line);
+	}
 	json_array_foreach(json_object_get(reply, "changes"), i, change)
 	{
 		char *what = json_display(json_object_get(change, "what"));
 		char *was = json_display(json_object_get(change, "was"));
 		char *is = json_display(json_object_get(change, "is"));
 
-		printf("%s: was %s, is %s\n", what, *was ? was : "absent", *is ? is : "absent");
+		const json_t *source = source_of(arm, what);
+		char *of = source ? json_display(source) : NULL;
+
+		/* Its family is missing with it. */
+		if (arm && (is_of_missing(missing, what, is) ||
+			    (left_out && strcmp(what, "families") == 0)))
+			left_out = true;
+		else
+			printf("%s%s%s%s: was %s, is %s\n", what, of ? " (" : "", of ? of : "",
+			       of ? ")" : "", *was ? was : "absent", *is ? is : "absent");
+		free(of);
 		free(what);
 		free(was);
 		free(is);
@@ -234,6 +328,58 @@ static int add_secret_files(struct context *context, const struct arguments *arg
 	return r;
 }
 
+/* The elements of a list, of which a message names the number alone, by what they are called in the file. */
+static void note_elements(struct origins *origins, const json_t *spec, const char *key,
+			  const char *name, size_t first, const char *called)
+{
+	static const char *const inner[] = {"", ".name", ".model", ".provider", ".path", ".mode"};
+	static const char *const prefixes[] = {"", "spec."};
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, key), i, item)
+	{
+		char *shown = json_display(json_object_get(item, name));
+
+		for (size_t k = 0; k < 2 * sizeof(inner) / sizeof(inner[0]); k++) {
+			const char *of = inner[k / 2];
+			char field[64], option[512];
+
+			snprintf(field, sizeof(field), "%s%s[%zu]%s", prefixes[k % 2], key, i, of);
+			snprintf(option, sizeof(option), "%s: %.400s%s%s", i < first ? key : called,
+				 shown, *of ? ": " : "", *of ? of + 1 : "");
+			origins_add(origins, field, option);
+		}
+		free(shown);
+	}
+}
+
+/* A message is about the file, and not about the request that is made of it. */
+static void note_origins(struct origins *origins, const json_t *file, const json_t *spec)
+{
+	const char *key, *limit;
+	json_t *value, *number;
+	char field[128];
+
+	json_object_foreach((json_t *)spec, key, value)
+	{
+		snprintf(field, sizeof(field), "spec.%.100s", key);
+		origins_add(origins, field, key);
+		if (strcmp(key, "limits") != 0)
+			continue;
+		json_object_foreach(value, limit, number)
+		{
+			snprintf(field, sizeof(field), "spec.limits.%.100s", limit);
+			origins_add(origins, field, field + strlen("spec."));
+		}
+	}
+	/* Those that the command brought come behind the others. */
+	note_elements(origins, spec, "files", "path",
+		      json_object_size(json_object_get(file, "files")), "command");
+	note_elements(origins, spec, "harnesses", "name", SIZE_MAX, "");
+	note_elements(origins, spec, "providers", "name", SIZE_MAX, "");
+}
+
 static int read_file(struct context *context, const char *file, json_t **ret_spec)
 {
 	const char *home = getenv("HOME");
@@ -246,7 +392,7 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 
 	if (r)
 		return r;
-	json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &json_error);
+	json = json_load_text(text, size, JSON_REJECT_DUPLICATES, &json_error);
 	free(text);
 	if (!json)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,
@@ -260,6 +406,8 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 	}
 	r = arm_file_spec(json, folder, home && *home == '/' ? home : "/", ret_spec, &error);
 	free(folder);
+	if (r == 0)
+		note_origins(&context->origins, json, *ret_spec);
 	json_decref(json);
 	return r < 0 ? context_fail(context, r, &error) : 0;
 }
@@ -372,10 +520,28 @@ static json_t *id_of(const char *id)
 	return request;
 }
 
+/* The arguments with the Arm that is named by id or name as their key. */
+static int name_arm(struct context *context, json_t *request, const char *key, const char *name)
+{
+	char *id;
+	int r = arm_find(context, "arm", name, &id);
+
+	if (r)
+		return r;
+	json_object_set_new(request, key, text_value(id));
+	free(id);
+	return 0;
+}
+
 static int show(struct context *context, const char *id)
 {
-	json_t *reply;
-	int r = context_call(context, "arm_show", id_of(id), &reply);
+	json_t *request = need_memory(json_object()), *reply;
+	int r = name_arm(context, request, "id", id);
+
+	if (r)
+		json_decref(request);
+	else
+		r = context_call(context, "arm_show", request, &reply);
 
 	if (r)
 		return r;
@@ -389,28 +555,58 @@ static int show(struct context *context, const char *id)
 
 static int diff(struct context *context, const char *id, const char *other)
 {
-	json_t *request = id_of(id), *reply;
-	int r;
+	json_t *request = need_memory(json_object()), *reply;
+	int r = name_arm(context, request, "id", id);
 
-	json_object_set_new(request, "other", text_value(other));
-	r = context_call(context, "arm_diff", request, &reply);
+	if (r == 0)
+		r = name_arm(context, request, "other", other);
+	if (r)
+		json_decref(request);
+	else
+		r = context_call(context, "arm_diff", request, &reply);
 	if (r)
 		return r;
 	if (context->json)
 		context_print(context, reply);
+	else if (json_array_size(json_object_get(reply, "changes")) == 0)
+		printf("nothing differs\n");
 	else
-		print_changes(reply);
+		print_changes(reply, NULL);
 	json_decref(reply);
+	return 0;
+}
+
+/* With the paths of what it is of, which only the Arm itself has. */
+static int print_verified(struct context *context, const json_t *reply)
+{
+	bool verified = json_flag(reply, "verified");
+	json_t *shown = NULL;
+	int r = verified ? 0
+			 : context_call(context, "arm_show", id_of(json_text(reply, "id")), &shown);
+
+	if (r)
+		return r;
+	print_changes(reply, verified ? json_null() : json_object_get(shown, "arm"));
+	if (verified)
+		printf("nothing has changed%s\n",
+		       json_array_size(json_object_get(reply, "missing")) > 0
+			       ? ", and a launch would be void for what is missing"
+			       : "");
+	json_decref(shown);
 	return 0;
 }
 
 static int verify(struct context *context, const char *id)
 {
-	json_t *reply = NULL;
+	json_t *request = need_memory(json_object()), *reply = NULL;
 	uint64_t number;
 	bool verified;
-	int r = send(context, "arm_verify", id_of(id), &number);
+	int r = name_arm(context, request, "id", id);
 
+	if (r)
+		json_decref(request);
+	else
+		r = send(context, "arm_verify", request, &number);
 	if (r == 0)
 		r = context_receive_late(context, number, "trialsd went away meanwhile",
 					 "trialctl arm verify once more", &reply);
@@ -419,12 +615,10 @@ static int verify(struct context *context, const char *id)
 	verified = json_flag(reply, "verified");
 	if (context->json)
 		context_print(context, reply);
-	else if (verified)
-		printf("nothing has changed\n");
 	else
-		print_changes(reply);
+		r = print_verified(context, reply);
 	json_decref(reply);
-	return verified ? 0 : EXIT_CHANGED;
+	return r ? r : verified ? 0 : EXIT_CHANGED;
 }
 
 static int run(struct context *context, const struct arguments *arguments)
@@ -456,5 +650,6 @@ const struct command command_arm = {
 	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID}",
 	.operands = OPERANDS_THREE_WORDS,
 	.options = options,
+	.more = keys_help,
 	.run = run,
 };

@@ -8,6 +8,10 @@
 #include "command.h"
 #include "exit_code.h"
 #include "json.h"
+#include "proto/protocol.h"
+
+#define NEWER_MOST 5000
+#define OTHERS_TOLD 8
 
 /*
  * What a Trial changed, as a patch. The tree may be full of what makes git run programs, so git runs
@@ -74,6 +78,64 @@ static json_t *launch_of(struct context *context, const json_t *trial, int *ret)
 				     "labels", "diff-of", label));
 }
 
+/* A Trial that could write where the other did, and was there at or after its end. */
+static bool wrote_since(const json_t *trial, const json_t *other)
+{
+	json_int_t ended = json_whole(trial, "ended_at", 0);
+	const char *mode = json_text(other, "repository_mode");
+
+	return json_object_get(other, "started_at") && mode && strcmp(mode, "rw") == 0 &&
+	       json_equal(json_object_get(other, "repository"),
+			  json_object_get(trial, "repository")) &&
+	       json_whole(other, "ended_at", INT64_MAX) > ended;
+}
+
+/*
+ * The patch is of what the tree holds now: that later Trials are in it is said. They are looked for among
+ * those of higher ids, the newest NEWER_MOST of them, so that a diff of an old Trial stays quick.
+ */
+static int warn_of_others(struct context *context, const json_t *trial)
+{
+	json_int_t id = json_whole(trial, "id", 0), cursor = 0;
+	char *names = NULL;
+	size_t size = 0, seen = 0, found = 0;
+	FILE *file = need_memory(open_memstream(&names, &size));
+	int r;
+
+	do {
+		json_t *request = need_memory(json_object()), *reply, *other;
+		size_t i;
+
+		json_object_set_new(request, "limit", json_integer(LIST_PAGE_MAX));
+		if (cursor)
+			json_object_set_new(request, "before", json_integer(cursor));
+		r = context_call(context, "list", request, &reply);
+		if (r)
+			break;
+		cursor = json_whole(reply, "cursor", 0);
+		json_array_foreach(json_object_get(reply, "trials"), i, other)
+		{
+			if (json_whole(other, "id", 0) <= id)
+				cursor = 0;
+			else if (wrote_since(trial, other) && found++ < OTHERS_TOLD)
+				fprintf(file, "%s%lld", found > 1 ? ", " : "",
+					(long long)json_whole(other, "id", 0));
+			seen++;
+		}
+		json_decref(reply);
+	} while (cursor && seen < NEWER_MOST);
+	fclose(file);
+	need_memory(names);
+	if (found > 0)
+		context_warn(context,
+			     "%s %s%s could write to this repository after Trial %lld: the patch "
+			     "has their work too",
+			     found > 1 ? "Trials" : "Trial", names,
+			     found > OTHERS_TOLD ? " and older ones" : "", (long long)id);
+	free(names);
+	return r;
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
 	struct spec spec = {.verb = "launch", .prompt_fd = -1};
@@ -89,9 +151,13 @@ static int run(struct context *context, const struct arguments *arguments)
 	if (r)
 		return r;
 	spec.launch = launch_of(context, trial, &r);
+	if (spec.launch)
+		r = warn_of_others(context, trial);
 	json_decref(trial);
-	if (!spec.launch)
+	if (!spec.launch || r) {
+		json_decref(spec.launch);
 		return r;
+	}
 	signal(SIGPIPE, SIG_IGN);
 	r = attend(context, &spec, true);
 	json_decref(spec.launch);
@@ -100,7 +166,7 @@ static int run(struct context *context, const struct arguments *arguments)
 
 const struct command command_diff = {
 	.name = "diff",
-	.summary = "what a Trial changed in its repository, as a patch",
+	.summary = "what a Trial's repository holds now against its commit then, as a patch",
 	.synopsis = "ID",
 	.operands = OPERANDS_ID,
 	.run = run,

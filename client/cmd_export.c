@@ -26,6 +26,7 @@ static const struct option options[] = {
 	 "only Trials with this label; all of them when repeated"},
 	{"since", 0, "TIME", NULL, COMPLETE_NOTHING, false,
 	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01T14:30)"},
+	FILTER_OPTIONS,
 	{"connections", 0, NULL, NULL, COMPLETE_NOTHING, false,
 	 "with what each may reach and what it connected to, which takes longer"},
 	{"csv", 0, NULL, NULL, COMPLETE_NOTHING, false,
@@ -37,6 +38,7 @@ struct export
 {
 	struct context *context;
 	json_t *filter;
+	struct trial_filter own;
 	enum export_form form;
 	bool connections;
 	bool terminal;
@@ -92,7 +94,7 @@ static int write_whole(const struct export *export, const json_t *trial)
 }
 
 /* One page is all that there is of it in memory, however many there are. */
-static int write_page(const struct export *export, const json_t *reply)
+static int write_page(struct export *export, const json_t *reply)
 {
 	json_t *trial;
 	size_t i;
@@ -100,6 +102,8 @@ static int write_page(const struct export *export, const json_t *reply)
 
 	json_array_foreach(json_object_get(reply, "trials"), i, trial)
 	{
+		if (!trial_matches(&export->own, trial))
+			continue;
 		if (export->connections)
 			r = write_whole(export, trial);
 		else
@@ -110,7 +114,7 @@ static int write_page(const struct export *export, const json_t *reply)
 	return 0;
 }
 
-static int write_pages(const struct export *export)
+static int write_pages(struct export *export)
 {
 	json_int_t cursor = 0;
 	int r;
@@ -137,6 +141,7 @@ static int run(struct context *context, const struct arguments *arguments)
 	struct export export = {
 		.context = context,
 		.filter = need_memory(json_object()),
+		.own = trial_filter_of(arguments),
 		.form = arguments_given(arguments, "csv") ? EXPORT_CSV : EXPORT_JSON,
 		.connections = arguments_given(arguments, "connections"),
 		.terminal = isatty(STDOUT_FILENO) == 1,
@@ -157,6 +162,8 @@ static int run(struct context *context, const struct arguments *arguments)
 	signal(SIGPIPE, SIG_DFL);
 	origins_add(&context->origins, "labels", "--label");
 	r = write_pages(&export);
+	if (!r)
+		trial_filter_tell(&export.own, context);
 	json_decref(export.filter);
 	return r;
 }

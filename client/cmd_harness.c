@@ -4,9 +4,11 @@
  * What is known of the Harnesses. list and show ask the daemon, since that is who would launch them;
  * check has a trialsd that is executed for it read the file, and needs no daemon.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "command.h"
 #include "context.h"
@@ -137,6 +139,9 @@ static int check(struct context *context, const char *file)
 	bool ok;
 	int r;
 
+	if (access(file, R_OK) < 0)
+		return context_refuse(context, EXIT_NO_INPUT, NULL, "cannot open %s: %s", file,
+				      strerror(errno));
 	r = trialsd_report(arguments, &report);
 	if (r < 0)
 		return context_refuse(context, EXIT_NO_DAEMON, TRIALSD_REPORT_HINT,

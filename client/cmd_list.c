@@ -25,6 +25,7 @@ static const struct option options[] = {
 	 "only Trials with this label; all of them when repeated"},
 	{"since", 0, "TIME", NULL, COMPLETE_NOTHING, false,
 	 "only Trials accepted since: how long ago (2h), or a date (2025-03-01T14:30)"},
+	FILTER_OPTIONS,
 	{"limit", 0, "N", NULL, COMPLETE_NOTHING, false, "the newest N (default: all)"},
 	{"size", 0, NULL, NULL, COMPLETE_NOTHING, false, "with what each takes on disk"},
 	{0},
@@ -126,6 +127,29 @@ static char *what_runs(const json_t *trial)
 	return need_memory(text);
 }
 
+/* Of a void one why it is: what its command ended with is nobody's, where it came to that at all. */
+static char *what_ended(const json_t *trial)
+{
+	const char *outcome = json_text(trial, "outcome");
+	const json_t *cause = json_object_get(trial, "cause");
+
+	return outcome && strcmp(outcome, "void") == 0 && cause ? json_display(cause)
+								: trial_end(trial);
+}
+
+/* That it had none is said of it wherever it is told: it could do anything. */
+static char *with_sandbox(const json_t *trial, char *what)
+{
+	char *text;
+
+	if (!json_flag(trial, "no_sandbox"))
+		return what;
+	if (asprintf(&text, "(no sandbox) %s", what) < 0)
+		text = NULL;
+	free(what);
+	return need_memory(text);
+}
+
 static void add_row(struct table *table, const json_t *trial, bool sizes)
 {
 	const char *state = json_text(trial, "state");
@@ -145,13 +169,13 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[0] = json_display(json_object_get(trial, "id"));
 	cells[1] = json_display(json_object_get(trial, "state"));
 	cells[2] = json_display(json_object_get(trial, "outcome"));
-	cells[3] = trial_end(trial);
+	cells[3] = what_ended(trial);
 	cells[4] = json_display(json_object_get(trial, "role"));
 	cells[5] = need_memory(strdup(submitted));
 	cells[6] = need_memory(strdup(duration));
 	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
 	cells[7] = need_memory(strdup(size));
-	cells[8] = with_arm(trial, with_verdict(trial, what_runs(trial)));
+	cells[8] = with_sandbox(trial, with_arm(trial, with_verdict(trial, what_runs(trial))));
 	if (!sizes) {
 		char *unasked = cells[7];
 
@@ -164,14 +188,16 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 }
 
 /* A page at a time, each asked for with the cursor of the one before. */
-static int take_pages(struct context *context, json_t *filter, uint64_t limit, struct table *table)
+static int take_pages(struct context *context, json_t *filter, struct trial_filter *own,
+		      uint64_t limit, struct table *table)
 {
 	json_int_t cursor = 0;
 
 	do {
 		json_t *reply, *trial;
-		uint64_t page = limit < LIST_PAGE_MAX ? limit : LIST_PAGE_MAX;
-		size_t i, count;
+		bool all = !own->arm && !own->role;
+		uint64_t page = all && limit < LIST_PAGE_MAX ? limit : LIST_PAGE_MAX;
+		size_t i;
 		int r;
 
 		json_object_set_new(filter, "limit", json_integer((json_int_t)page));
@@ -182,13 +208,14 @@ static int take_pages(struct context *context, json_t *filter, uint64_t limit, s
 			return r;
 		json_array_foreach(json_object_get(reply, "trials"), i, trial)
 		{
+			if (limit == 0 || !trial_matches(own, trial))
+				continue;
 			if (context->json)
 				context_print(context, trial);
 			else
 				add_row(table, trial, json_object_get(filter, "sizes") != NULL);
+			limit--;
 		}
-		count = json_array_size(json_object_get(reply, "trials"));
-		limit -= count < limit ? count : limit;
 		cursor = json_whole(reply, "cursor", 0);
 		json_decref(reply);
 	} while (cursor && limit && !ferror(stdout));
@@ -204,6 +231,7 @@ static int run(struct context *context, const struct arguments *arguments)
 		"ID", "STATE", "OUTCOME", "END", "ROLE", "SUBMITTED", "DURATION", "COMMAND"};
 	static const size_t spare_columns[] = {4, 3, 5}; /* role, end, submitted */
 	json_t *filter = need_memory(json_object());
+	struct trial_filter own = trial_filter_of(arguments);
 	struct trials_error error;
 	struct table *table;
 	uint64_t limit;
@@ -218,7 +246,9 @@ static int run(struct context *context, const struct arguments *arguments)
 						 : table_new(titles_without_size, COLUMNS - 1);
 	table_may_leave_out(table, spare_columns, sizeof(spare_columns) / sizeof(spare_columns[0]));
 	origins_add(&context->origins, "labels", "--label");
-	r = take_pages(context, filter, limit, table);
+	r = take_pages(context, filter, &own, limit, table);
+	if (!r)
+		trial_filter_tell(&own, context);
 	if (!r && !context->json)
 		table_print(table, stdout, context->colours, terminal_width(stdout));
 	table_free(table);

@@ -3,12 +3,23 @@
 #include "context.h"
 #include "exit_code.h"
 #include "json.h"
+#include "print.h"
 #include "trial_print.h"
 
 static const struct option options[] = {
 	{"plan", 0, NULL, NULL, COMPLETE_NOTHING, false, "with the sandbox's arguments"},
 	{0},
 };
+
+/* With a word where a plan was asked for, and none is there. */
+static void print(const struct context *context, const json_t *trial, bool plan)
+{
+	trial_print(context, trial);
+	if (plan && !json_object_get(trial, "sandbox") && !json_object_get(trial, "plan"))
+		print_field(stdout, "plan",
+			    json_text(trial, "outcome") ? "none: it ended before one was made"
+							: "none yet: it has not started");
+}
 
 static int run(struct context *context, const struct arguments *arguments)
 {
@@ -29,7 +40,7 @@ static int run(struct context *context, const struct arguments *arguments)
 	if (context->json)
 		context_print(context, trial);
 	else
-		trial_print(context, trial);
+		print(context, trial, arguments_given(arguments, "plan"));
 	json_decref(trial);
 	return 0;
 }

@@ -31,6 +31,7 @@ struct command {
 	const char *synopsis; /* of the operands, for people */
 	enum operands operands;
 	const struct option *options; /* ends with one without a name; NULL: none of its own */
+	const char *more; /* said below the options: lines, the last one ended; or NULL */
 	/* The program's exit code. What went wrong has been said. */
 	int (*run)(struct context *context, const struct arguments *arguments);
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "arm_find.h"
 #include "json.h"
 #include "filter.h"
 #include "since.h"
@@ -43,4 +44,36 @@ int since_add(json_t *filter, const char *value, struct trials_error *ret_error)
 			value);
 	json_object_set_new(filter, "since", json_integer((json_int_t)moment));
 	return 0;
+}
+
+struct trial_filter trial_filter_of(const struct arguments *arguments)
+{
+	return (struct trial_filter){
+		.arm = arguments_value(arguments, "arm"),
+		.role = arguments_value(arguments, "role"),
+	};
+}
+
+bool trial_matches(struct trial_filter *filter, const json_t *trial)
+{
+	const char *role = json_text(trial, "role");
+
+	if (filter->arm && !arm_is_of(trial, filter->arm))
+		return false;
+	filter->matched = true;
+	return !filter->role || (role && strcmp(role, filter->role) == 0);
+}
+
+void trial_filter_tell(const struct trial_filter *filter, struct context *context)
+{
+	char *shown;
+	json_t *text;
+
+	if (!filter->arm || filter->matched)
+		return;
+	text = text_value(filter->arm);
+	shown = json_display(text);
+	context_warn(context, "--arm: no such Trial is of an Arm \"%s\": trialctl arm list", shown);
+	json_decref(text);
+	free(shown);
 }

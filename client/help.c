@@ -51,6 +51,8 @@ void help_command(FILE *file, const struct command *command)
 		command->synopsis, command->summary);
 	print_options(file, "Options", command->options);
 	print_options(file, "Options of every command", global_options);
+	if (command->more)
+		fprintf(file, "\n%s", command->more);
 }
 
 static void list_line(FILE *file, const char *const *fields)

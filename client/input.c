@@ -56,7 +56,7 @@ static int read_up_to(int fd, size_t max, char **ret_bytes, size_t *ret_size)
 	return 0;
 }
 
-int input_read(const struct context *context, const char *option, const char *name, size_t max,
+int input_read(const struct context *context, const char *what, const char *name, size_t max,
 	       const char *instead, char **ret_bytes, size_t *ret_size)
 {
 	bool standard = strcmp(name, "-") == 0;
@@ -64,18 +64,18 @@ int input_read(const struct context *context, const char *option, const char *na
 	int r;
 
 	if (fd < 0)
-		return context_refuse(context, EXIT_NO_INPUT, NULL, "--%s: cannot open %s: %s",
-				      option, name, strerror(errno));
+		return context_refuse(context, EXIT_NO_INPUT, NULL, "%s: cannot open %s: %s", what,
+				      name, strerror(errno));
 	r = read_up_to(fd, max, ret_bytes, ret_size);
 	if (!standard)
 		close(fd);
 	if (r < 0)
-		return context_refuse(context, EXIT_NO_INPUT, NULL, "--%s: cannot read %s: %s",
-				      option, standard ? "standard input" : name, strerror(-r));
+		return context_refuse(context, EXIT_NO_INPUT, NULL, "%s: cannot read %s: %s", what,
+				      standard ? "standard input" : name, strerror(-r));
 	if (*ret_size > max) {
 		free(*ret_bytes);
 		return context_refuse(context, EXIT_USED_WRONG, instead,
-				      "--%s: %s holds more than %zu bytes", option,
+				      "%s: %s holds more than %zu bytes", what,
 				      standard ? "standard input" : name, max);
 	}
 	return 0;

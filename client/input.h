@@ -24,9 +24,10 @@ int input_open(const struct context *context, const char *field, const char *pat
 
 /*
  * Reads it whole; the bytes are the caller's to free(). Over max it is refused, and instead says
- * what to do then, or is NULL. Returns 0 or the exit code; option is named in what is said.
+ * what to do then, or is NULL. Returns 0 or the exit code; what
+ * ("--spec", "FILE") is named in what is said.
  */
-int input_read(const struct context *context, const char *option, const char *name, size_t max,
+int input_read(const struct context *context, const char *what, const char *name, size_t max,
 	       const char *instead, char **ret_bytes, size_t *ret_size);
 
 /* These bytes as a file without a name; the descriptor is the caller's. 0 or the exit code. */

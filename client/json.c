@@ -130,3 +130,11 @@ char *json_display_pairs(const json_t *map)
 	fclose(file);
 	return need_memory(text);
 }
+
+json_t *json_load_text(const char *text, size_t size, size_t flags, json_error_t *ret_error)
+{
+	static const char mark[] = "\xef\xbb\xbf";
+	size_t skipped = size >= 3 && memcmp(text, mark, 3) == 0 ? 3 : 0;
+
+	return json_loadb(text + skipped, size - skipped, flags, ret_error);
+}

@@ -35,3 +35,6 @@ void json_print_field(const json_t *object, const char *key, const char *name);
 
 /* Aborts on NULL: for strings that have to be. */
 void *need_memory(void *memory);
+
+/* As json_loadb; a mark that some editors begin UTF-8 with is passed over. */
+json_t *json_load_text(const char *text, size_t size, size_t flags, json_error_t *ret_error);

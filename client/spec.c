@@ -334,10 +334,10 @@ static int read_spec(struct context *context, const char *name, json_t **ret_lau
 	size_t size, i;
 	int r;
 
-	r = input_read(context, "spec", name, SPEC_BYTES_MAX, NULL, &text, &size);
+	r = input_read(context, "--spec", name, SPEC_BYTES_MAX, NULL, &text, &size);
 	if (r)
 		return r;
-	launch = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json_error);
+	launch = json_load_text(text, size, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &json_error);
 	free(text);
 	if (!launch)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,
@@ -367,7 +367,7 @@ static int set_private_prompt(struct context *context, const struct arguments *a
 	size_t size;
 	int r;
 
-	r = input_read(context, "prompt-file", file,
+	r = input_read(context, "--prompt-file", file,
 		       printed ? PROMPT_INLINE_BYTES_MAX : PROMPT_FILE_BYTES_MAX,
 		       printed ? "put it into a file: --prompt-file FILE" : NULL, &text, &size);
 	if (r)

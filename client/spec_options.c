@@ -11,7 +11,7 @@ const struct option spec_options[] = {
 	{"harness", 0, "NAME", NULL, COMPLETE_NOTHING, false,
 	 "in the place of COMMAND: a session of this Harness, whose task is the prompt"},
 	{"arm", 0, "ID", NULL, COMPLETE_NOTHING, false,
-	 "in the place of COMMAND: what this Arm froze (trialctl arm list); 8 digits will do"},
+	 "in the place of COMMAND: what this Arm froze, by its id (8 digits will do) or name"},
 	{"bar", 0, "NAME", NULL, COMPLETE_NOTHING, false,
 	 "the Bar of the Experiment that it is of (trialctl bar list)"},
 	{"seat", 0, "NAME", NULL, COMPLETE_NOTHING, false,

@@ -460,7 +460,8 @@ static void on_launches_changed(void *context, const struct fault *unavailable)
 			  unavailable->message, unavailable->hint ? "; to mend it: " : "",
 			  unavailable->hint ? unavailable->hint : "");
 	else
-		log_info("the sandbox was tried: Trials can be launched");
+		log_info(no_sandbox_wanted() ? "Trials can be launched, without a sandbox"
+					     : "the sandbox was tried: Trials can be launched");
 	queue_kick(daemon->queue);
 }
 

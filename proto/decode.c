@@ -304,7 +304,8 @@ static int read_array(const struct context *context, const struct field *field,
 
 	if (value->type == MSGPACK_OBJECT_ARRAY && value->via.array.size <= limit)
 		return 0;
-	return refuse(context, "must be a list of at most %llu", (unsigned long long)limit);
+	return refuse(context, "must be a list of at most %llu elements",
+		      (unsigned long long)limit);
 }
 
 typedef int (*read_text)(struct context *context, const msgpack_object *value, uint64_t limit,

@@ -121,18 +121,18 @@
 	X(is, BYTES, OPTIONAL, ARM_TEXT_BYTES_MAX, "now, or of the second; absent: nothing")
 
 /* An Arm, as it is told. */
-#define ARM_VIEW_FIELDS(X)                                                                              \
-	X(id, STRING, REQUIRED, ARM_ID_BYTES, "what a launch names")                                    \
-	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "what it is called")                              \
-	X(prepared_at, TIME, REQUIRED, 0, "for the first time")                                         \
-	X(existed, BOOL, OPTIONAL, 0, "of arm_prepare: it had been prepared before")                    \
-	X(missing, STRINGS, OPTIONAL, 64,                                                               \
-	  "what was absent when it was frozen: its launches are void for that")                         \
-	X(warnings, STRINGS, OPTIONAL, 64,                                                              \
-	  "of arm_prepare: what will hardly do what was meant; of arm_verify: logins that are missing") \
-	X(families, STRINGS, OPTIONAL, 64, "of its models")                                             \
-	X(arm, ARM, OPTIONAL, 0, "all of it (not in arm_list)")                                         \
-	X(changes, ARM_CHANGES, OPTIONAL, ARM_CHANGES_MAX, "of arm_verify: since it was frozen")        \
+#define ARM_VIEW_FIELDS(X)                                                                           \
+	X(id, STRING, REQUIRED, ARM_ID_BYTES, "what a launch names")                                 \
+	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "what it is called")                           \
+	X(prepared_at, TIME, REQUIRED, 0, "for the first time")                                      \
+	X(existed, BOOL, OPTIONAL, 0, "of arm_prepare: it had been prepared before")                 \
+	X(missing, STRINGS, OPTIONAL, 64,                                                            \
+	  "what was absent when it was frozen: its launches are void for that; of arm_verify: what " \
+	  "is absent now, logins and keys too")                                                      \
+	X(warnings, STRINGS, OPTIONAL, 64, "of arm_prepare: what will hardly do what was meant")     \
+	X(families, STRINGS, OPTIONAL, 64, "of its models")                                          \
+	X(arm, ARM, OPTIONAL, 0, "all of it (not in arm_list)")                                      \
+	X(changes, ARM_CHANGES, OPTIONAL, ARM_CHANGES_MAX, "of arm_verify: since it was frozen")     \
 	X(verified, BOOL, OPTIONAL, 0, "of arm_verify: nothing has changed")
 
 /* An id may be shortened to its first 8 or more digits where that names one Arm alone. */

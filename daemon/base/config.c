@@ -499,13 +499,25 @@ static int take_section(struct ini_text *ini, const char *name)
 	return refuse_unknown(ini, heading, NULL);
 }
 
+/* Which heading a key wants is told by the first that has it. */
+static int refuse_homeless(struct ini_text *ini, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++)
+		if (strcmp(config_keys[i].name, name) == 0)
+			return ini_refuse(ini, ini->line, name,
+					  "stands before the first [Section]: [%s] has to stand "
+					  "above it",
+					  config_keys[i].section);
+	return ini_refuse(ini, ini->line, name, "stands before the first [Section]");
+}
+
 static int take_value(struct ini_text *ini, const char *name, const char *value)
 {
 	struct reading *reading = container_of(ini, struct reading, ini);
 	int r;
 
 	if (!reading->section)
-		return ini_refuse(ini, ini->line, name, "stands before the first [Section]");
+		return refuse_homeless(ini, name);
 	if (reading->toolchain)
 		return toolchain_take(reading->toolchain, ini, name, value);
 	for (size_t i = 0; i < ARRAY_SIZE(config_keys); i++) {

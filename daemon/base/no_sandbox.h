@@ -11,6 +11,9 @@
  * doctor that the daemon starts knows too. A Trial's environment is made from nothing.
  */
 #define NO_SANDBOX_VARIABLE "TRIALS_NO_SANDBOX"
+/* For people: by which of the two it was told nobody knows. */
+#define NO_SANDBOX_TOLD "--no-sandbox or " NO_SANDBOX_VARIABLE "=1"
+#define NO_SANDBOX_ENDS "start trialsd without " NO_SANDBOX_TOLD
 
 /* In the Trial's folder; the keeper makes and removes it. */
 #define NO_SANDBOX_HOME "bare-home"

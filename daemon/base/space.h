@@ -18,4 +18,4 @@ bool space_is_below(uint64_t least, int fd, const char *path, char *reason, size
 #define SPACE_FULL_HINT "make room there (trialctl list --size, trialctl prune)"
 #define SPACE_HINT                                                                                 \
 	"make room there (trialctl list --size, trialctl prune), or set a smaller MinFree= in "    \
-	"trialsd.conf"
+	"[Daemon] of trialsd.conf"

@@ -65,6 +65,7 @@ int folder_lock_holder(const char *folder, long *ret_pid);
 
 /* harness_file.c */
 void check_harnesses(struct doctor *doctor);
+void check_providers(struct doctor *doctor);
 
 /* ledger.c */
 void check_ledger(struct doctor *doctor);

@@ -28,6 +28,7 @@ struct check {
 static const struct check checks[] = {
 	{"configuration", "trialsd.conf can be used", check_configuration},
 	{"harnesses", "the .harness files can be used", check_harnesses},
+	{"providers", "providers.conf can be used", check_providers},
 	{"clock", "the times of Trials can be trusted", check_clock},
 	{"state_folder", "the state folder is this user's alone", check_state_folder},
 	{"disk", "there is room for ledger and output", check_disk},

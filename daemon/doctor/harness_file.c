@@ -9,6 +9,8 @@
 #include <sysexits.h>
 
 #include "base/log.h"
+#include "base/text.h"
+#include "plan/provider.h"
 #include "plan/harness.h"
 #include "base/list.h"
 
@@ -45,21 +47,56 @@ int harness_file_check(const char *path, bool json)
 	return r < 0 ? EX_OSERR : fflush(stdout) == 0 ? status : EX_IOERR;
 }
 
-/* The folders as harness_folders_open() names them: what is shipped lies beside the helpers. */
-void check_harnesses(struct doctor *doctor)
+/* As harness_folders_open() names them: what is shipped lies beside the helpers. NULL: cannot be told. */
+static void name_them(const struct doctor *doctor, const char *name, char **ret_shipped,
+		      char **ret_own)
 {
 	const struct doctor_options *options = doctor->options;
 	const char *slash = options->keeper ? strrchr(options->keeper, '/') : NULL;
+
+	*ret_shipped = slash ? text_format("%.*s/%s", (int)(slash - options->keeper),
+					   options->keeper, name)
+			     : NULL;
+	*ret_own = text_format("%s/%s", options->config_folder, name);
+}
+
+static void mend_file(struct doctor *doctor, const char *otherwise)
+{
+	if (doctor->options->config_on_disk)
+		mend_in_force(doctor, "mend the file; then ", false);
+	else
+		mend(doctor, "%s", otherwise);
+}
+
+void check_providers(struct doctor *doctor)
+{
+	_cleanup_free_ char *shipped = NULL, *own = NULL;
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct provider_set *set = NULL;
+	int r;
+
+	name_them(doctor, "providers.conf", &shipped, &own);
+	r = shipped && own ? provider_set_load(&set, shipped, own, &fault) : -ENOMEM;
+	if (r < 0)
+		fault_errno(&fault, r, "providers.conf");
+	if (r == 0) {
+		found(doctor, CHECK_ok, "%zu can be used", set->count);
+	} else {
+		found(doctor, CHECK_warning, "the providers cannot be read anew: %s",
+		      fault.message ? fault.message : strerror(ENOMEM));
+		mend_file(doctor, "mend the file");
+	}
+	provider_set_free(set);
+}
+
+void check_harnesses(struct doctor *doctor)
+{
 	_cleanup_free_ char *shipped = NULL, *own = NULL;
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	struct harness_set *set = NULL;
 	int r;
 
-	if (!slash || asprintf(&shipped, "%.*s/harness.d", (int)(slash - options->keeper),
-			       options->keeper) < 0)
-		shipped = NULL;
-	if (asprintf(&own, "%s/harness.d", options->config_folder) < 0)
-		own = NULL;
+	name_them(doctor, "harness.d", &shipped, &own);
 	r = shipped && own ? harness_set_load(&set, shipped, own, &fault) : -ENOMEM;
 	if (r < 0)
 		fault_errno(&fault, r, "harness.d");
@@ -74,11 +111,8 @@ void check_harnesses(struct doctor *doctor)
 		found(doctor, CHECK_warning, "\"%s\" cannot be launched%s: %s",
 		      set->entries[i].name, set->faulty > 1 ? ", nor others" : "",
 		      set->entries[i].fault.message);
-		if (options->config_on_disk)
-			mend_in_force(doctor, "mend the file; then ", false);
-		else
-			mend(doctor, "mend the file; trialctl harness check FILE says when it is "
-				     "good");
+		mend_file(doctor, "mend the file; trialctl harness check FILE says when it is "
+				  "good");
 		break;
 	}
 	harness_set_free(set);

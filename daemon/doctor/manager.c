@@ -52,8 +52,8 @@ static int refuse_without_systemd(struct fault *ret_fault, const struct manager_
 		return fault_hint(ret_fault,
 				  "export XDG_RUNTIME_DIR=\"$HOME/.local/run\"; mkdir -p "
 				  "-m 700 \"$XDG_RUNTIME_DIR\"; trialsd --backend none");
-	return fault_hint(ret_fault, "trialsd --backend none, or Backend=none in trialsd.conf: "
-				     "without scopes and limits");
+	return fault_hint(ret_fault, "trialsd --backend none, or Backend=none in [Daemon] of "
+				     "trialsd.conf: without scopes and limits");
 }
 
 int manager_explain(struct fault *ret_fault, const struct manager_facts *facts,

@@ -101,7 +101,7 @@ static void apply_knob(struct applying *applying, const struct knob *knob, uint6
 /* What hands a controller on differs from machine to machine: the doctor looks at this one. */
 #define LIMITS_HINT                                                                                  \
 	"trialctl doctor says what would enforce it here (user_manager, controllers); or leave the " \
-	"limit out, or set RequireLimits=no in trialsd.conf"
+	"limit out, or set RequireLimits=no in [Daemon] of trialsd.conf"
 
 static int refuse(const struct applying *applying, struct fault *fault)
 {

@@ -28,6 +28,12 @@ static void decide_void(struct outcome_decision *decision, enum cause cause)
 	decision->ended_by = ENDER_keeper;
 }
 
+/* Where something is missing, or goes wrong. */
+static const char *inside(const struct outcome_facts *facts)
+{
+	return facts->bare ? "" : " inside the sandbox";
+}
+
 static void decide_exec_failed(const struct outcome_facts *facts, struct outcome_decision *decision)
 {
 	int error = (int)facts->error;
@@ -35,20 +41,24 @@ static void decide_exec_failed(const struct outcome_facts *facts, struct outcome
 	decide_void(decision, CAUSE_session_unavailable);
 	decision->exit_code = 126;
 	if (facts->step == CONTROL_STEP_INTERPRETER) {
-		say(decision, "the interpreter that this file names is not inside the sandbox: %s",
-		    facts->command);
-		decision->hint = "bind what its #! line (or its ELF header) names";
+		say(decision, "the interpreter that this file names is not %s: %s",
+		    facts->bare ? "there" : "inside the sandbox", facts->command);
+		decision->hint = facts->bare ? "install what its #! line (or its ELF header) names"
+					     : "bind what its #! line (or its ELF header) names";
 	} else if (error == ENOENT || error == ENOTDIR) {
 		decision->exit_code = 127;
-		say(decision, "command not found inside the sandbox: %s", facts->command);
+		say(decision, "command not found%s: %s", inside(facts), facts->command);
 		decision->hint =
 			strpbrk(facts->command, " \t\n")
 				? "all of it was taken as the program's name: give its arguments as "
 				  "words of their own, or have a shell take it apart: sh -c '...'"
+			: facts->bare
+				? "a path starts at the working directory or at /, a name is "
+				  "searched for in PATH"
 				: "a path is taken as it is inside the sandbox, a name is searched "
 				  "for in PATH";
 	} else {
-		say(decision, "cannot be executed inside the sandbox: %s: %s", facts->command,
+		say(decision, "cannot be executed%s: %s: %s", inside(facts), facts->command,
 		    strerror(error));
 		if (error == ENOEXEC)
 			decision->hint =
@@ -73,15 +83,15 @@ static void decide_not_started(const struct outcome_facts *facts, struct outcome
 		break;
 	case CONTROL_STEP_CWD:
 		decide_void(decision, CAUSE_session_unavailable);
-		say(decision, "the working directory cannot be used inside the sandbox: %s: %s",
+		say(decision, "the working directory cannot be used%s: %s: %s", inside(facts),
 		    facts->cwd, strerror((int)facts->error));
 		break;
 	default:
 		decide_void(decision, CAUSE_sandbox_unavailable);
 		if (facts->step < ARRAY_SIZE(steps))
 			step = steps[facts->step];
-		say(decision, "inside the sandbox, %s failed: %s", step ? step : "the start",
-		    strerror((int)facts->error));
+		say(decision, "%s%s failed: %s", facts->bare ? "" : "inside the sandbox, ",
+		    step ? step : "the start", strerror((int)facts->error));
 		break;
 	}
 }

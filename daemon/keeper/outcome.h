@@ -30,6 +30,7 @@ struct outcome_facts {
 	uint32_t error;
 	const char *command; /* of not_started, for the message */
 	const char *cwd;
+	bool bare;		/* there is no sandbox that it could be said to be inside of */
 	bool exited;		/* init reported the main process's end */
 	uint32_t status;	/* as wait(2) gives it */
 	bool init_gone;		/* pid 1 went without that report */

@@ -143,6 +143,7 @@ void keeper_report(struct keeper *keeper)
 	keeper->facts.fault = keeper->has_fault ? &keeper->fault : NULL;
 	keeper->facts.command = keeper->plan.command.count ? keeper->plan.command.items[0] : "";
 	keeper->facts.cwd = keeper->plan.cwd;
+	keeper->facts.bare = keeper->plan.no_sandbox;
 	read_verdict(keeper);
 	outcome_decide(&keeper->facts, &keeper->decision);
 	fill_logs(keeper);

@@ -50,8 +50,11 @@ struct arm_changes {
  */
 int arm_difference(const struct arm *a, const struct arm *b, struct arm_changes *ret_changes);
 void arm_changes_done(struct arm_changes *changes);
-/* The first few, and how many more there are, in words: "harnesses.x.sha256 was A, and is B; …". To be freed. */
-char *arm_changes_text(const struct arm_changes *changes);
+/*
+ * The first few, and how many more there are, in words: "harnesses.x.sha256 (PATH) was A, and is B; …",
+ * where PATH is what it is of on the host, as before has it. To be freed.
+ */
+char *arm_changes_text(const struct arm_changes *changes, const struct arm *before);
 
 /* A launch as an Arm makes it; points into the Arm and the launch. */
 struct arm_launch {

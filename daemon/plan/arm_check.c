@@ -198,6 +198,11 @@ static int check_runner(const struct arm_spec *spec, struct fault *fault)
 	if (program[0] == '/' || !strchr(program, '/') || arm_file_find(&spec->files, program))
 		return 0;
 	r = fault_set(fault, ERROR_invalid, "command: \"%s\" is no mapped file of this Arm", shown);
+	if (r == FAULT && program[0] == '~')
+		return fault_hint(fault,
+				  "map it, and name it as it is inside: \"files\": {\"%s\": "
+				  "\"%s\"}, \"command\": [\"./%s\"]",
+				  shown, strrchr(shown, '/') + 1, strrchr(shown, '/') + 1);
 	return r < 0 ? r : fault_hint(fault, "map it: \"files\": {\"%s\": \"%s\"}", shown, shown);
 }
 

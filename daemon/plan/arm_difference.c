@@ -388,7 +388,7 @@ void arm_changes_done(struct arm_changes *changes)
 
 static char *shown(const char *text)
 {
-	char *line = display(text ?: "none");
+	char *line = display(text ?: "absent");
 	size_t size = line ? strlen(line) : 0;
 
 	/* display gives no control characters, and "…" has three bytes. */
@@ -399,7 +399,33 @@ static char *shown(const char *text)
 	return line;
 }
 
-char *arm_changes_text(const struct arm_changes *changes)
+/* Whether what is a key of the item that is called name, in the list that is called list. */
+static bool is_of(const char *what, const char *list, const char *name)
+{
+	size_t length = strlen(list), size = strlen(name);
+
+	return strncmp(what, list, length) == 0 && what[length] == '.' &&
+	       strncmp(what + length + 1, name, size) == 0 &&
+	       strcmp(what + length + 1 + size, ".sha256") == 0;
+}
+
+/* Whose content it is that changed: a path of the host, or NULL. */
+static const char *path_of(const struct arm *arm, const char *what)
+{
+	if (strcmp(what, "build.sha256") == 0)
+		return arm->has.build ? arm->build.path : NULL;
+	if (strcmp(what, "skills.sha256") == 0)
+		return arm->has.skills ? arm->skills.path : NULL;
+	for (size_t i = 0; i < arm->files.count; i++)
+		if (is_of(what, "files", arm->files.items[i].path))
+			return arm->files.items[i].source;
+	for (size_t i = 0; i < arm->harnesses.count; i++)
+		if (is_of(what, "harnesses", arm->harnesses.items[i].name))
+			return arm->harnesses.items[i].executable;
+	return NULL;
+}
+
+char *arm_changes_text(const struct arm_changes *changes, const struct arm *before)
 {
 	size_t count = changes->list.count, shown_count = count < SHOWN_MOST ? count : SHOWN_MOST;
 	size_t more = count - shown_count + changes->more, size = 0;
@@ -411,10 +437,12 @@ char *arm_changes_text(const struct arm_changes *changes)
 		const struct arm_change *change = &changes->list.items[i];
 		_cleanup_free_ char *what = shown(change->what), *was = shown(change->was),
 				    *is = shown(change->is);
+		const char *path = path_of(before, change->what);
+		_cleanup_free_ char *of = shown(path ?: "");
 
-		failed = !what || !was || !is ||
-			 fprintf(stream, "%s%s was %s, and is %s", i ? "; " : "", what, was, is) <
-				 0;
+		failed = !what || !was || !is || !of ||
+			 fprintf(stream, "%s%s%s%s%s was %s, and is %s", i ? "; " : "", what,
+				 path ? " (" : "", of, path ? ")" : "", was, is) < 0;
 	}
 	if (!failed && more)
 		failed = fprintf(stream, "; and %zu more", more) < 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "plan/arm.h"
 #include "plan/arm_check.h"
 #include "plan/arm_harness.h"
@@ -120,6 +121,9 @@ static int open_place(const struct arm_freeze *freeze, const char *field, const 
 		shown = display(path);
 		r = fault_set(told, ERROR_invalid, "%s: %s is no %s", field, shown,
 			      kind == S_IFDIR ? "folder" : "regular file");
+		if (r == FAULT && kind == S_IFREG && S_ISDIR(ret_place->mode))
+			r = fault_hint(told, "name each of its files, or the folder as build: it "
+					     "is read-only inside, at its own path");
 		place_done(ret_place);
 	}
 	return r == FAULT && freeze->options.before ? 0 : r;
@@ -193,14 +197,22 @@ static int begin_folder(struct arm_freeze *freeze, struct folder_look *look, con
 
 /* --- Begun: Harnesses, toolchains ----------------------------------------------------------------- */
 
-/* What is not there any more, of an Arm that is looked at again: the comparison tells it. */
-static int forgive(const struct arm_freeze *freeze, int r, struct fault *fault)
+/* Of an Arm that is looked at again, a Harness that is not known any more is missing, and why is told. */
+static int forgive(struct arm_freeze *freeze, int r, const char *name, struct fault *fault)
 {
+	static const char about[] = "harness: ";
+	_cleanup_free_ char *text = NULL;
+	const char *message;
+
 	if (r != FAULT || !freeze->options.before)
 		return r;
+	message = fault->message ?: "";
+	if (strncmp(message, about, strlen(about)) == 0)
+		message += strlen(about);
+	text = text_format("%s: %s", name, message);
 	fault_done(fault);
 	*fault = FAULT_INIT;
-	return 0;
+	return text ? text_list_add(&freeze->missing, text) : -ENOMEM;
 }
 
 static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
@@ -233,7 +245,7 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
 		r = arm_harness_look_begin(look, &one, &freeze->asked.items[i], fault);
-		r = forgive(freeze, r, fault);
+		r = forgive(freeze, r, freeze->asked.items[i].name, fault);
 		if (r == 0 && look->warning)
 			r = text_list_add(&freeze->warnings, look->warning);
 		if (r == 0 && look->missing)

@@ -3,7 +3,9 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/reload.h"
 #include "base/words.h"
 #include "plan/credentials.h"
 #include "plan/endpoint.h"
@@ -14,6 +16,7 @@ static int no_provider(const struct plan_host *host, const char *field, const ch
 		       struct fault *fault)
 {
 	_cleanup_free_ char *shown = display(name), *names = NULL;
+	char command[RELOAD_COMMAND_BYTES];
 	size_t size = 0;
 	FILE *file;
 
@@ -30,8 +33,13 @@ static int no_provider(const struct plan_host *host, const char *field, const ch
 		return -ENOMEM;
 	fault_set(fault, ERROR_invalid, "%s: there is no provider %s; there are %s", field, shown,
 		  names);
-	return fault_hint(fault, "a section of ~/.config/trialsd/providers.conf adds one: "
-				 "trialsd.providers(5)");
+	if (host->providers_fault)
+		return fault_hint(fault, "mend providers.conf, then have it read (%s): %s",
+				  reload_command(getpid(), command), host->providers_fault);
+	return fault_hint(fault,
+			  "a section of ~/.config/trialsd/providers.conf adds one, which a reload "
+			  "takes up (%s): trialsd.providers(5)",
+			  reload_command(getpid(), command));
 }
 
 /* --- Keys ----------------------------------------------------------------------------------------- */
@@ -58,9 +66,8 @@ int arm_key_look(const struct plan_host *host, const char *credential, char **re
 		return 1;
 	if (r == FAULT)
 		*ret_reason = strdup(why.message);
-	else if (r == 0 && asprintf(ret_reason, "there is no key: ~/" CREDENTIALS_FILE " has no %s",
-				    credential) < 0)
-		*ret_reason = NULL;
+	else if (r == 0)
+		*ret_reason = credentials_absent(credential);
 	return r < 0 ? r : *ret_reason ? 0 : -ENOMEM;
 }
 

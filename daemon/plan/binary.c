@@ -265,7 +265,7 @@ static int ability_check(struct plan_bwrap *bwrap, const char *shown, struct fau
 		return r < 0 ? r
 			     : fault_hint(
 				       fault,
-				       "upgrade it: sudo apt install bubblewrap (Debian 12's has all), or name one of 0.10 or later with Bwrap= in trialsd.conf");
+				       "upgrade it: sudo apt install bubblewrap (Debian 12's has all), or name one of 0.10 or later with Bwrap= in [Daemon] of trialsd.conf");
 	}
 	bwrap->version = display(version);
 	return bwrap->version ? 0 : -ENOMEM;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/fault.h"
+#include "base/list.h"
 
 /*
  * The person's credentials file, ~/.thirdshift/credentials.toml: tables of strings, in the part of
@@ -21,6 +22,7 @@
  * Secrets: whatever held one is wiped, and no fault has any byte of the file but names of tables and
  * keys that are ours.
  */
+#define CREDENTIALS_FILE ".thirdshift/credentials.toml" /* below the home */
 #define CREDENTIALS_BYTES_MAX (64u * 1024u)
 #define CREDENTIALS_ENTRIES_MAX 256
 
@@ -43,6 +45,15 @@ struct credentials *credentials_free(struct credentials *credentials);
  */
 int credentials_get(const struct credentials *credentials, const char *name, const char **ret_value,
 		    struct fault *ret_fault);
+
+/*
+ * In words, to be freed: the line that such a key stands in, and under which heading; that there is none.
+ * NULL: no memory.
+ */
+char *credentials_line(const char *name);
+char *credentials_absent(const char *name);
+/* What mends what is missing, each a sentence: only such keys, logins too, or logins alone. A constant. */
+const char *credentials_hint(const struct text_list *missing);
 
 /* One that others can read is used all the same; says so, and how to mend it. NULL: all is well. */
 const char *credentials_warning(const struct credentials *credentials);

@@ -142,5 +142,6 @@ void plan_host_done(struct plan_host *host)
 	plan_cache_free(host->cache);
 	toolchain_list_done(&host->toolchains);
 	provider_set_free(host->providers);
+	free(host->providers_fault);
 	*host = (struct plan_host){0};
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/text.h"
 #include "build.h"
 
 #include "harness_words.h"
@@ -19,9 +20,9 @@ static int network_check(const struct plan *plan, const struct plan_host *host,
 			 const struct launch_request *launch, struct fault *fault)
 {
 	if (plan->network == NETWORK_host && !host->config->host_network)
-		return fault_set(
-			       fault, ERROR_refused,
-			       "network: host is ruled out here by HostNetwork=no in trialsd.conf"),
+		return fault_set(fault, ERROR_refused,
+				 "network: host is ruled out here by HostNetwork=no in [Network] "
+				 "of trialsd.conf"),
 		       fault_hint(fault,
 				  "name the hosts it is to reach instead: --host NAME[:PORT]");
 	if (launch->hosts.count > 0 && plan->network != NETWORK_allowlist)
@@ -31,7 +32,7 @@ static int network_check(const struct plan *plan, const struct plan_host *host,
 			       "has network %s%s",
 			       network_name((int)plan->network),
 			       plan->network == host->config->network
-				       ? ", which Default= of trialsd.conf is"
+				       ? ", which Default= in [Network] of trialsd.conf is"
 				       : ""),
 		       fault_hint(fault, "ask for it: --network allowlist");
 	return 0;
@@ -78,7 +79,7 @@ static int warn_of_loopback(struct plan *plan, const char *what, const char *tex
 		plan,
 		"%s: %s is the Trial's own inside, and programs do not ask the proxy for it "
 		"(NO_PROXY); a server of this machine is reached by another name, as %s, here "
-		"and in Internal= of trialsd.conf",
+		"and in Internal= in [Network] of trialsd.conf",
 		what, text, name);
 }
 
@@ -125,7 +126,8 @@ int network_settle(struct plan *plan, const struct plan_host *host,
 	r = add_hosts(plan, "hosts", &launch->hosts, ret_fault);
 	/* Of an Arm the hosts are frozen: what is configured today is none of it. */
 	if (r == 0 && !launch->arm)
-		r = add_hosts(plan, "Hosts= of trialsd.conf", &config->hosts, ret_fault);
+		r = add_hosts(plan, "Hosts= in [Network] of trialsd.conf", &config->hosts,
+			      ret_fault);
 	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
 		r = text_list_add(&plan->internal, config->internal.items[i]);
 	if (r == 0 && config->refusal && !(plan->refusal = strdup(config->refusal)))
@@ -195,6 +197,74 @@ static int config_loopback(const char *key, const struct text_list *hosts, char 
 			       : 1;
 	}
 	return 0;
+}
+
+static int arm_loopback(const char *what, const char *name, const struct text_list *hosts,
+			struct text_list *warnings)
+{
+	char other[ALLOW_TEXT_BYTES];
+	const char *reason;
+	struct allow_rule rule;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < hosts->count; i++) {
+		_cleanup_free_ char *text = NULL;
+
+		if (allow_rule_parse(hosts->items[i], &rule, &reason) < 0 ||
+		    !allow_is_loopback(&rule))
+			continue;
+		name_of_machine(rule.port, other);
+		text = text_format(
+			"%s %s: %s is the Trial's own inside, and programs do not ask the "
+			"proxy for it (NO_PROXY); a server of this machine is reached by "
+			"another name, as %s, in its endpoint and in Internal= in "
+			"[Network] of trialsd.conf",
+			what, name, hosts->items[i], other);
+		r = text ? text_list_add(warnings, text) : -ENOMEM;
+	}
+	return r;
+}
+
+/* As of a launch: whoever says something of NO_PROXY knows of it. */
+static bool arm_knows_no_proxy(const struct arm *arm)
+{
+	for (size_t i = 0; i < arm->environment.count; i++)
+		if (strcasecmp(arm->environment.items[i].name, "NO_PROXY") == 0)
+			return true;
+	for (size_t i = 0; i < arm->variables.count; i++)
+		if (strcasecmp(arm->variables.items[i], "NO_PROXY") == 0)
+			return true;
+	return false;
+}
+
+static int arm_providers_fault(const struct plan_host *host, const struct arm *arm,
+			       struct text_list *warnings)
+{
+	bool uses = arm->providers.count > 0;
+	_cleanup_free_ char *text = NULL;
+
+	for (size_t i = 0; i < arm->harnesses.count; i++)
+		uses = uses || arm->harnesses.items[i].provider;
+	if (!uses || !host->providers_fault)
+		return 0;
+	text = text_format("%s; the providers are as they were read before", host->providers_fault);
+	return text ? text_list_add(warnings, text) : -ENOMEM;
+}
+
+int plan_arm_warnings(const struct plan_host *host, const struct arm *arm,
+		      struct text_list *warnings)
+{
+	int r = arm_providers_fault(host, arm, warnings);
+
+	if (arm_knows_no_proxy(arm))
+		return r;
+	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
+		r = arm_loopback("harness", arm->harnesses.items[i].name,
+				 &arm->harnesses.items[i].hosts, warnings);
+	for (size_t i = 0; r == 0 && i < arm->providers.count; i++)
+		r = arm_loopback("provider", arm->providers.items[i].name,
+				 &arm->providers.items[i].hosts, warnings);
+	return r;
 }
 
 int plan_config_warning(const struct config *config, char **ret_warning)

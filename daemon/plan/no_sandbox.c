@@ -8,14 +8,27 @@
 #include "plan/build.h"
 #include "plan/place.h"
 
-static int refuse(struct fault *fault, const char *field, const char *why)
+/* instead: what the person can do who has to go without. */
+static int refuse(struct fault *fault, const char *field, const char *why, const char *instead)
 {
 	int r = fault_set(fault, ERROR_refused,
-			  "%s: %s, and this trialsd runs Trials without one (TRIALS_NO_SANDBOX)",
+			  "%s: %s, and this trialsd runs Trials without one (" NO_SANDBOX_TOLD ")",
 			  field, why);
 
+	return r != FAULT ? r : fault_hint(fault, NO_SANDBOX_ENDS "%s", instead);
+}
+
+static int refuse_arm(struct fault *fault, const char *id)
+{
+	_cleanup_free_ char *shown = display(id);
+	int r = refuse(fault, "arm", "an Arm is launched in a sandbox", "");
+
 	return r != FAULT ? r
-			  : fault_hint(fault, "start trialsd as usual, or launch it without that");
+			  : fault_hint(fault,
+				       NO_SANDBOX_ENDS
+				       "; or, if this Arm may do without all the same: "
+				       "trialctl launch --arm %.12s --allow-no-sandbox",
+				       shown);
 }
 
 static int check_binds(const struct launch_request *launch, struct fault *fault)
@@ -25,9 +38,11 @@ static int check_binds(const struct launch_request *launch, struct fault *fault)
 
 		if (bind->destination && strcmp(bind->destination, bind->source) != 0)
 			return refuse(fault, "binds",
-				      "only in a sandbox can something be at another place");
+				      "only in a sandbox can something be at another place",
+				      ", or launch it without that");
 		if (bind->mode != MODE_rw)
-			return refuse(fault, "binds", "only in a sandbox is something read-only");
+			return refuse(fault, "binds", "only in a sandbox is something read-only",
+				      ", or let it be written to: --bind PATH:rw");
 	}
 	return 0;
 }
@@ -48,20 +63,17 @@ int no_sandbox_check(const struct plan_host *host, const struct launch_request *
 
 	if (!host->no_sandbox)
 		return 0;
-	if (launch->arm && !launch->allow_no_sandbox) {
-		int r = refuse(ret_fault, "arm", "what an Experiment compares runs in a sandbox");
-
-		return r != FAULT ? r
-				  : fault_hint(ret_fault,
-					       "start trialsd as usual, or say that this Arm may: "
-					       "allow_no_sandbox");
-	}
+	if (launch->arm && !launch->allow_no_sandbox)
+		return refuse_arm(ret_fault, launch->arm);
 	if (needed)
-		return refuse(ret_fault, needed, "it takes a sandbox");
+		return refuse(ret_fault, needed, "it takes a sandbox",
+			      launch->harness ? "" : ", or launch it without that");
 	if (launch->repository && read_only)
-		return refuse(ret_fault, "repository_mode", "only in a sandbox is it read-only");
+		return refuse(ret_fault, "repository_mode", "only in a sandbox is it read-only",
+			      ", or let it be written to: --repository DIR:rw");
 	if (launch->has.network && launch->network != NETWORK_host)
-		return refuse(ret_fault, "network", "only a sandbox has one of its own");
+		return refuse(ret_fault, "network", "only a sandbox has one of its own",
+			      ", or launch it without that");
 	return check_binds(launch, ret_fault);
 }
 
@@ -106,7 +118,7 @@ int no_sandbox_apply(struct plan *plan, const struct plan_host *host, const char
 		r = pair_list_set(&plan->environment, "HOME", home);
 	if (r == 0)
 		r = plan_note(plan, "there was no sandbox: trialsd was told to do without "
-				    "(TRIALS_NO_SANDBOX); it could see and change all that the "
+				    "(" NO_SANDBOX_TOLD "); it could see and change all that the "
 				    "person can, and reach the whole network");
 	if (r < 0)
 		return r;

@@ -43,6 +43,7 @@ struct plan_host {
 	struct toolchain_list toolchains; /* those that came with trialsd; owned */
 	bool no_sandbox;		  /* base/no_sandbox.h */
 	struct provider_set *providers;	  /* owned; NULL: none could be read */
+	char *providers_fault;		  /* owned; what keeps providers.conf from being in force */
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
@@ -155,6 +156,15 @@ struct plan *plan_free(struct plan *plan);
 int plan_config_check(const struct config *config, struct fault *ret_fault);
 /* What of it is no fault, and will hardly do what was meant: 1 with *ret_warning, to be freed; or 0. */
 int plan_config_warning(const struct config *config, char **ret_warning);
+
+/*
+ * What of an Arm will hardly do what was meant, added to warnings: providers of it that are not as their
+ * file has them, which is at fault; a host of its Harnesses or providers that is this machine's loopback,
+ * and inside the Trial's own.
+ */
+struct arm;
+int plan_arm_warnings(const struct plan_host *host, const struct arm *arm,
+		      struct text_list *warnings);
 
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,

@@ -8,8 +8,6 @@
 #include "plan/credentials.h"
 #include "plan/provider.h"
 
-#define MISSING_HINT "trialctl logins"
-
 char *runner_credential(const struct plan_host *host, const char *provider)
 {
 	const struct provider *known = host->providers ? provider_find(host->providers, provider)
@@ -57,8 +55,9 @@ static int refuse_missing(const struct missing *missing, struct fault *fault)
 		return -ENOMEM;
 	fault_void(fault, CAUSE_session_unavailable, "%s", text);
 	return fault_hint(fault, "%s",
-			  missing->lines->count == 1 && missing->hint ? missing->hint
-								      : MISSING_HINT);
+			  missing->lines->count == 1 && missing->hint
+				  ? missing->hint
+				  : credentials_hint(missing->lines));
 }
 
 /* --- Harnesses ------------------------------------------------------------------------------------ */
@@ -187,12 +186,17 @@ static int take_key(struct runner_plan *runner, const struct plan_host *host,
 		r = fault_set(&missing->why, ERROR_unavailable,
 			      "provider %s: its key goes into %s, where another provider's is",
 			      provider->name, provider->variable);
-	} else if (r == 0)
-		r = fault_set(
-			&missing->why, ERROR_unavailable,
-			value ? "provider %s: it is not known which variable its key goes into"
-			      : "provider %s: there is no key: ~/" CREDENTIALS_FILE " has no %s",
-			provider->name, credential);
+	} else if (r == 0 && value) {
+		r = fault_set(&missing->why, ERROR_unavailable,
+			      "provider %s: it is not known which variable its key goes into",
+			      provider->name);
+	} else if (r == 0) {
+		_cleanup_free_ char *absent = credentials_absent(credential);
+
+		r = absent ? fault_set(&missing->why, ERROR_unavailable, "provider %s: %s",
+				       provider->name, absent)
+			   : -ENOMEM;
+	}
 	if (r == FAULT)
 		r = text_list_add(missing->lines, missing->why.message);
 	fault_done(&missing->why);

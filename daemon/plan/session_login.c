@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "build.h"
 #include "credentials.h"
 
@@ -44,10 +45,13 @@ static int what_was_looked_for(const struct harness *harness, char **ret_text)
 		return -ENOMEM;
 	for (size_t i = 0; i < harness->login_count; i++) {
 		const struct harness_login *login = &harness->logins[i];
+		_cleanup_free_ char *line = NULL;
 
 		fputs(i == 0 ? "" : ", and ", file);
 		if (login->kind == HARNESS_LOGIN_env)
-			fprintf(file, "~/" CREDENTIALS_FILE " has no %s", login->credential);
+			line = credentials_line(login->credential);
+		if (line)
+			fprintf(file, "~/" CREDENTIALS_FILE " has no %s", line);
 		else
 			fprintf(file, "there is no %s", login->file);
 	}
@@ -62,23 +66,32 @@ static int how_to_sign_in(const struct harness *harness, char **ret_text)
 	*ret_text = NULL;
 	for (size_t i = 0; i < harness->login_count; i++) {
 		const struct harness_login *login = &harness->logins[i];
-		_cleanup_free_ char *command = NULL;
+		_cleanup_free_ char *command = NULL, *line = NULL;
 		int r;
 
 		if (login->sign_in.count == 0)
 			continue;
 		r = session_login_command(login, &command);
-		if (r == 0 && login->kind == HARNESS_LOGIN_env &&
-		    asprintf(ret_text, "%s, whose key goes into ~/" CREDENTIALS_FILE " as %s",
-			     command, login->credential) < 0)
-			r = -ENOMEM;
-		else if (r == 0 && login->kind != HARNESS_LOGIN_env)
+		if (r == 0 && login->kind == HARNESS_LOGIN_env) {
+			line = credentials_line(login->credential);
+			*ret_text = line ? text_format("%s, whose key goes into ~/" CREDENTIALS_FILE
+						       " as %s",
+						       command, line)
+					 : NULL;
+			r = *ret_text ? 0 : -ENOMEM;
+		} else if (r == 0) {
 			*ret_text = steal(&command);
+		}
 		return r;
 	}
-	if (env && asprintf(ret_text, "put its key into ~/" CREDENTIALS_FILE ", as %s",
-			    env->credential) < 0)
-		return -ENOMEM;
+	if (env) {
+		_cleanup_free_ char *line = credentials_line(env->credential);
+
+		*ret_text = line ? text_format("put its key into ~/" CREDENTIALS_FILE ", as %s",
+					       line)
+				 : NULL;
+		return *ret_text ? 0 : -ENOMEM;
+	}
 	return 0;
 }
 
@@ -301,10 +314,14 @@ int session_login_by_provider(struct session_login *ret, const struct plan_host 
 	}
 	session_login_done(ret);
 	if (r == 0) {
-		fault_void(ret_fault, CAUSE_session_unavailable,
-			   "%s: there is no key of %s: ~/" CREDENTIALS_FILE " has no %s",
-			   harness->name, provider, credential);
-		return fault_hint(ret_fault, "put it there, with mode 0600");
+		_cleanup_free_ char *absent = credentials_absent(credential);
+		const char *lines[] = {absent};
+
+		if (!absent)
+			return -ENOMEM;
+		fault_void(ret_fault, CAUSE_session_unavailable, "%s: the provider %s: %s",
+			   harness->name, provider, absent);
+		return fault_hint(ret_fault, "%s", credentials_hint(&(struct text_list){1, lines}));
 	}
 	if (r != -EBADMSG)
 		return r;

@@ -12,7 +12,6 @@
  * apart from what is recorded of a plan, and wiped with it. Of a login in a file it is found where
  * that is, by folder and name; what is in it is for the keeper alone to read.
  */
-#define CREDENTIALS_FILE ".thirdshift/credentials.toml"
 
 struct session_login {
 	const struct harness_login *login; /* the Harness's; NULL: none was found */

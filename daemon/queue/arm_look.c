@@ -6,6 +6,7 @@
 #include "base/lane.h"
 #include "plan/arm_freeze.h"
 #include "plan/arm_store.h"
+#include "plan/credentials.h"
 #include "queue/look.h"
 
 struct arm_look {
@@ -22,8 +23,10 @@ struct arm_look {
 /* Of those that start: programs and folders are read as a whole. */
 static struct lane lane = LANE_INIT(lane, 2);
 
+/* What is gone cannot be frozen again, and what was changed by mistake need not be. */
 #define PREPARE_AGAIN                                                                              \
-	"to go on with what there is now, prepare it again: trialctl arm prepare FILE.json"
+	"put it back as it was; or, to go on with what there is now, prepare it again: trialctl "  \
+	"arm prepare FILE.json"
 
 static void look_free(struct arm_look *look)
 {
@@ -70,7 +73,7 @@ static int check_missing(const struct arm_look *look, struct fault *fault)
 	return program ? fault_hint(
 				 fault,
 				 "install what is missing: trialctl harness list tells what was found")
-		       : fault_hint(fault, "trialctl logins");
+		       : fault_hint(fault, "%s", credentials_hint(lists[1]));
 }
 
 static int check_changes(struct arm_look *look, struct trial_work *work, struct fault *fault)
@@ -81,7 +84,7 @@ static int check_changes(struct arm_look *look, struct trial_work *work, struct 
 
 	if (r < 0 || changes.list.count == 0)
 		return r;
-	text = arm_changes_text(&changes);
+	text = arm_changes_text(&changes, &look->known.arm);
 	if (!text)
 		return -ENOMEM;
 	if (!look->changed)
@@ -229,8 +232,11 @@ int arm_look_program(const struct trial_facts *accepted, const char *harness, co
 	own = arm_harness_find(&known.arm, harness);
 	if (own && own->sha256 && strcmp(own->sha256, digest) == 0)
 		return 0;
-	if (asprintf(&text, "harnesses.%s.sha256 was %s, and is %s", harness,
-		     own && own->sha256 ? own->sha256 : "none", digest) < 0) {
+	if (asprintf(&text, "harnesses.%s.sha256%s%s%s was %s, and is %s", harness,
+		     own && own->executable ? " (" : "",
+		     own && own->executable ? own->executable : "",
+		     own && own->executable ? ")" : "", own && own->sha256 ? own->sha256 : "absent",
+		     digest) < 0) {
 		text = NULL;
 		return -ENOMEM;
 	}

@@ -11,6 +11,7 @@
 
 #include "keeper/login_state.h"
 #include "base/list.h"
+#include "plan/credentials.h"
 #include "queue/home_group.h"
 #include "queue/login_private.h"
 

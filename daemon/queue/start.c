@@ -7,6 +7,7 @@
 #include "queue/start.h"
 
 #include "base/log.h"
+#include "base/no_sandbox.h"
 #include "plan/no_sandbox.h"
 #include "plan/sandbox_facts.h"
 #include "queue/arm_look.h"
@@ -301,7 +302,7 @@ static int go_without(struct trial *trial, const struct plan_host *host)
 		return -ENOMEM;
 	}
 	log_write(LOG_LEVEL_WARNING, LOG_ID_NO_SANDBOX, trial->id,
-		  "started without a sandbox (TRIALS_NO_SANDBOX)");
+		  "started without a sandbox (" NO_SANDBOX_TOLD ")");
 	text_list_done(&work->arguments);
 	return no_sandbox_apply(work->plan, host, folder);
 }

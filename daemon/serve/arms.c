@@ -26,6 +26,7 @@ struct asked {
 	msgpack_sbuffer bytes; /* of a new one: its canonical form */
 	char id[ARM_ID_BYTES + 1];
 	uint64_t prepared_at;
+	struct text_list warnings; /* of arm_verify: what is missing */
 	bool existed;
 	int result;
 };
@@ -39,6 +40,7 @@ static void asked_free(struct asked *asked)
 {
 	arm_freeze_free(asked->freeze);
 	arm_known_done(&asked->known);
+	text_list_done(&asked->warnings);
 	msgpack_sbuffer_destroy(&asked->bytes);
 	free(asked);
 }
@@ -113,7 +115,7 @@ static void reply_prepared(struct asked *asked)
 	view.existed = asked->existed;
 	view.has.existed = true;
 	view.missing = *arm_freeze_missing(asked->freeze);
-	view.warnings = *arm_freeze_warnings(asked->freeze);
+	view.warnings = asked->warnings;
 	session_reply(asked->request->session, asked->request->number, &arm_prepare_reply_type,
 		      &view);
 	request_done(asked->request);
@@ -162,6 +164,11 @@ static void on_frozen(struct lane_work *work, int status)
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	int r = status < 0 ? status : arm_freeze_finish(asked->freeze, &fault);
 
+	if (r == 0)
+		r = text_list_merge(&asked->warnings, arm_freeze_warnings(asked->freeze));
+	if (r == 0)
+		r = plan_arm_warnings(server_of(asked->request)->options.host,
+				      arm_freeze_arm(asked->freeze), &asked->warnings);
 	if (r == 0) {
 		msgpack_sbuffer_destroy(&asked->bytes);
 		r = arm_encode(arm_freeze_arm(asked->freeze), &asked->bytes, asked->id);
@@ -206,12 +213,16 @@ static int reply_verified(struct asked *asked)
 	view.has.changes = true;
 	view.verified = changes.list.count == 0 && changes.more == 0;
 	view.has.verified = true;
-	view.missing = *arm_freeze_missing(asked->freeze);
-	view.warnings = *arm_freeze_signed_out(asked->freeze);
-	session_reply(asked->request->session, asked->request->number, &arm_verify_reply_type,
-		      &view);
+	/* Logins and keys are no part of an Arm, and a launch needs them. */
+	r = text_list_merge(&asked->warnings, arm_freeze_missing(asked->freeze));
+	if (r == 0)
+		r = text_list_merge(&asked->warnings, arm_freeze_signed_out(asked->freeze));
+	view.missing = asked->warnings;
+	if (r == 0)
+		session_reply(asked->request->session, asked->request->number,
+			      &arm_verify_reply_type, &view);
 	arm_changes_done(&changes);
-	return 0;
+	return r;
 }
 
 /* What of its files is kept is what a launch uses, so that belongs to it. */

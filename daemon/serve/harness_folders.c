@@ -85,7 +85,7 @@ static void read_toolchains(const struct harness_folders *folders, struct toolch
 	*list = fresh;
 }
 
-static void read_providers(const struct harness_folders *folders, struct provider_set **set)
+static void read_providers(const struct harness_folders *folders, struct plan_host *host)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	struct provider_set *fresh = NULL;
@@ -93,20 +93,22 @@ static void read_providers(const struct harness_folders *folders, struct provide
 
 	if (r < 0)
 		fault_errno(&fault, r, "providers.conf");
+	free(host->providers_fault);
+	host->providers_fault = r ? strdup(fault.message ?: "providers.conf") : NULL;
 	if (r) {
 		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
 			  "%s; the providers stay as they were read before", fault.message);
 		return;
 	}
-	provider_set_free(*set);
-	*set = fresh;
+	provider_set_free(host->providers);
+	host->providers = fresh;
 }
 
 void harness_folders_read(const struct harness_folders *folders, struct plan_host *host)
 {
 	read_harnesses(folders, &host->harnesses);
 	read_toolchains(folders, &host->toolchains);
-	read_providers(folders, &host->providers);
+	read_providers(folders, host);
 }
 
 int harness_folders_open(struct harness_folders *ret_folders, const char *helper,

@@ -418,9 +418,9 @@ START_TEST(words)
 	char *text;
 
 	ck_assert_int_eq(arm_difference(&was, &is, &changes), 0);
-	text = arm_changes_text(&changes);
+	text = arm_changes_text(&changes, &was);
 	ck_assert_str_eq(text, "name was a, and is b; arguments was 'a b', and is a b; "
-			       "harnesses.codex.sha256 was aa, and is bb; and 1 more");
+			       "harnesses.codex.sha256 (/opt/codex) was aa, and is bb; and 1 more");
 	free(text);
 	ck_assert_str_eq(changes.list.items[3].what, "environment.API_KEY");
 	ck_assert_ptr_null(strstr(changes.list.items[3].was, "sk-"));

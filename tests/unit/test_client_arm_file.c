@@ -45,7 +45,10 @@ static const struct row {
 	{"{\"files\":{\"a\":{\"path\":\"b\",\"mode\":\"04755\"}}}", NULL, "octal"},
 	{"{\"harnesses\":[{\"name\":\"a\",\"sha256\":\"b\"}]}", NULL, "name, model, provider"},
 	{"{\"limits\":{\"memroy\":1}}", NULL, "memory"},
-	{"{\"command\":[\"./../run\"]}", NULL, "outside"},
+	{"{\"command\":[\"./../run\"]}", NULL, ".. in it"},
+	{"{\"limits\":{\"memory\":\"4G\"}}", NULL, "limits.memory: takes a plain number of bytes"},
+	{"{\"limits\":{\"wall_seconds\":\"30m\"}}", NULL, "takes a plain number of seconds"},
+	{"{\"limits\":{\"tasks\":\"many\"}}", NULL, "takes a plain number;"},
 	{"{\"environment\":\"A\"}", NULL, "null"},
 	{"{\"build\":1}", NULL, "a path"},
 };

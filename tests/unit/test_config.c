@@ -187,7 +187,9 @@ static const struct {
 	{"[Daemon]\n\nMaxRuning=1\n", ":3: MaxRuning: unknown key; this section has MaxRunning"},
 	{"[Daemon]\nmaxrunning=1\n", ":2: maxrunning: unknown key"},
 	{"[Daemon]\nMemory=1G\n", ":2: Memory: unknown key"},
-	{"MaxRunning=1\n", ":1: MaxRunning: stands before the first [Section]"},
+	{"MaxRunning=1\n", ":1: MaxRunning: stands before the first [Section]: [Daemon] has to "
+			   "stand above it"},
+	{"Nonsense=1\n", ":1: Nonsense: stands before the first [Section]"},
 	{"[Daemon]\nMaxRunning=1\nMaxRunning=1\n", ":3: MaxRunning: given a second time"},
 	{"[Daemon]\nMaxRunning=1\n[Limits]\n[Daemon]\nMaxRunning=2\n", ":5: MaxRunning: given a"},
 	{"[Daemon]\nMaxRunning\n", ":2: a line is Key=value"},

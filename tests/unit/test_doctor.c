@@ -416,9 +416,10 @@ START_TEST(what_brings_a_manager)
 	expect_explained(MANAGER_NOT_RUNNING, CONTAINER_NONE, false, "none runs for ann", start);
 	expect_explained(MANAGER_ROOT_BY_SUDO, CONTAINER_NONE, false, "wrong user: this is root",
 			 "leave the shell of root (exit), and do without sudo");
-	expect_explained(MANAGER_NO_SYSTEMD, CONTAINER_NONE, false, "no systemd: this system",
-			 "trialsd --backend none, or Backend=none in trialsd.conf: without scopes "
-			 "and limits");
+	expect_explained(
+		MANAGER_NO_SYSTEMD, CONTAINER_NONE, false, "no systemd: this system",
+		"trialsd --backend none, or Backend=none in [Daemon] of trialsd.conf: without scopes "
+		"and limits");
 	expect_explained(MANAGER_NO_SYSTEMD, CONTAINER_DOCKER, true, "no runtime folder",
 			 "export XDG_RUNTIME_DIR=\"$HOME/.local/run\"; mkdir -p -m 700 "
 			 "\"$XDG_RUNTIME_DIR\"; trialsd --backend none");

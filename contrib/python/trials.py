@@ -87,6 +87,11 @@ def path(value):
         return data
 
 
+def text(value):
+    """A path that came, as Python has file names."""
+    return os.fsdecode(value) if isinstance(value, bytes) else value
+
+
 def frame(message):
     """The bytes of one message. ValueError when it is none, or too large."""
     try:

@@ -48,7 +48,7 @@ class Wrong(Exception):
 
 
 class Changed(Exception):
-    """The file asks for another Experiment than the one that has begun."""
+    """It is another Experiment than the one that has begun, in words, and what mends it."""
 
 
 # --- Files that are there whole or not at all -----------------------------------------------------
@@ -298,7 +298,7 @@ class Folder:
             raise Wrong("%s is not of a form that this thirdshift knows" % self.at("plan.json"))
         return plan
 
-    def begin(self, file, arms, bar, voters):
+    def begin(self, file, arms, bar, voters, state_folder):
         """Freezes it. Nothing has been launched before this returns."""
         for task in file.tasks:
             check_repository("tasks: " + task["name"], task["repository"])
@@ -311,7 +311,8 @@ class Folder:
         plan = {"form": FORM, "name": file.name, "run": secrets.token_hex(4), "begun_at": int(time.time()),
                 "asked": file.asked(), "arms": arms, "tasks": [task["name"] for task in file.tasks],
                 "repeats": file.repeats, "bar": bar, "voters": voters, "outputs": file.outputs,
-                "limits": file.limits, "grader_limits": file.grader_limits, "priority": file.priority}
+                "limits": file.limits, "grader_limits": file.grader_limits, "priority": file.priority,
+                "state_folder": state_folder}
         check_key(plan)
         write_file(self.at("plan.json"), to_json(plan).encode("utf-8", "surrogateescape"))
         return plan
@@ -348,7 +349,7 @@ def check_same(file, plan):
             changed.append(" ".join(words))
     if changed:
         raise Changed("%s asks for something else than when this Experiment began: %s" % (
-            file.path, "; ".join(changed)))
+            file.path, "; ".join(changed)), "put it back, or give the Experiment another name")
 
 
 # --- Keys and labels ------------------------------------------------------------------------------

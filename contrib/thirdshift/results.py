@@ -130,8 +130,11 @@ class Results:
             return None
         return (cell, *place) if trial.get("key") == key else None
 
-    def ended(self):
-        return sum(bool(cell.counted()) for cell in self.cells.values())
+    def ended(self, limit):
+        """How many Trials have ended and are not launched again."""
+        return sum("outcome" in (cell.trial() or {}) and
+                   not any(wanted[1] is None for wanted in cell.wanted(limit, 0))
+                   for cell in self.cells.values())
 
 
 # --- Tokens ---------------------------------------------------------------------------------------
@@ -352,6 +355,15 @@ def table(told):
                         for at, (cell, width) in enumerate(zip(row, widths))).rstrip()
     for arm in told["arms"]:
         yield from notes(arm)
+    if judged:
+        bar = told["bar"]
+        yield "Bar %s: %d votes that agree decide; %s%s" % (
+            bar["name"], bar["votes"], ", ".join(map(seat_text, bar["seats"])),
+            "; it has its families from an older form" if bar.get("legacy") else "")
+
+
+def seat_text(seat):
+    return "%s (%s)" % (seat["name"], " ".join(seat.get("families", [])) or "no family")
 
 
 def notes(arm):

@@ -10,11 +10,12 @@ import sys
 import time
 
 import trials
-from experiment import Folder, Wrong, check_same, copy_trees, key_of, labels_of
+from experiment import Changed, check_same, copy_trees, key_of, labels_of
 from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, is_lost_vote, plain, record_of
 
 PROGRAM = "thirdshift"
 BATCH = 8  # launched, then what happened meanwhile is looked at
+PANEL_ARMS = 32  # of one panel_check
 PREPARE_SECONDS = 3600  # programs and folders are read as a whole
 
 
@@ -34,24 +35,23 @@ def warn(text):
 
 
 def panel_of(client, patience, bar, arms):
-    """({arm: its voters}) or PanelRefused."""
-    panel = client.patiently("panel_check", patience, bar=bar["name"], arms=[arm["id"] for arm in arms])
-    if not panel["ok"]:
-        raise PanelRefused(["%s: %s%s" % (arm.get("name", arm["arm"]), arm.get("reason", "refused"),
-                                         " (%s)" % arm["hint"] if arm.get("hint") else "")
-                            for arm in panel["arms"] if not arm["ok"]])
-    families = {seat["name"]: seat.get("families", []) for seat in bar["seats"] + bar.get("stand_ins", [])}
-    voters = {}
-    for arm, checked in zip(arms, panel["arms"]):
-        voters[arm["name"]] = []
-        for seat in checked["seats"]:
-            voter = seat.get("stand_in") if seat.get("withheld") else seat["seat"]
-            because = seat.get("because", [])
-            voters[arm["name"]].append({
-                "seat": seat["seat"], "withheld": seat.get("withheld", False), "voter": voter,
-                "because": [because] if isinstance(because, str) else because,
-                "families": families.get(voter, [])})
-    return voters
+    """{arm: who votes on its results, seat by seat}, or PanelRefused."""
+    checked = []
+    for at in range(0, len(arms), PANEL_ARMS):
+        ids = [arm["id"] for arm in arms[at:at + PANEL_ARMS]]
+        checked += client.patiently("panel_check", patience, bar=bar["name"], arms=ids)["arms"]
+    refused = [panel for panel in checked if not panel["ok"]]
+    if refused:
+        raise PanelRefused(["%s: %s" % (panel["name"], panel.get("reason", "refused")) +
+                            ("; " + panel["hint"] if panel.get("hint") else "") for panel in refused])
+    return {arm["name"]: [voter_of(seat) for seat in panel["seats"]] for arm, panel in zip(arms, checked)}
+
+
+def voter_of(seat):
+    withheld = seat["withheld"]
+    return {"seat": seat["seat"], "withheld": withheld, "because": seat.get("because", []),
+            "voter": seat.get("stand_in") if withheld else seat["seat"],
+            "families": seat.get("stand_in_families" if withheld else "families", [])}
 
 
 def begin(client, patience, file, folder, bar):
@@ -61,13 +61,11 @@ def begin(client, patience, file, folder, bar):
         for text in view.get("warnings", []) + ["missing: " + one for one in view.get("missing", [])]:
             warn("Arm %s: %s" % (spec["name"], text))
         arms.append({"name": spec["name"], "id": view["id"], "families": view.get("families", [])})
-        distinct = {arm["id"] for arm in arms}
-        if len(distinct) < len(arms):
-            raise Wrong("the Arm %s is the same as another one" % spec["name"])
     voters = panel_of(client, patience, bar, arms) if bar else {}
     if bar:
         bar = {key: value for key, value in bar.items() if key not in ("standard", "existed", "warnings")}
-    return folder.begin(file, arms, bar, voters)
+    state = client.patiently("status", patience)["state_folder"]
+    return folder.begin(file, arms, bar, voters, trials.text(state))
 
 
 def plan_of(client, patience, file, folder):
@@ -82,12 +80,17 @@ def plan_of(client, patience, file, folder):
     if not plan:
         return begin(client, patience, file, folder, bar)
     check_same(file, plan)
+    state = trials.text(client.patiently("status", patience)["state_folder"])
+    if state != plan["state_folder"]:
+        raise Changed("this Experiment is run by the trialsd of %s, and this is that of %s" % (
+            plan["state_folder"], state), "name the other one's socket with --socket or TRIALSD_SOCKET")
     if bar and bar["id"] != plan["bar"]["id"]:
-        raise Wrong("the Bar %s is not the one that this Experiment began with" % bar["name"])
+        raise Changed("the Bar %s is not the one that this Experiment began with" % bar["name"],
+                      "put it back, or give the Experiment and the Bar other names")
     return plan
 
 
-def load(client, patience, folder, plan, told=None):
+def load(client, patience, folder, plan):
     """All that is known of its Trials. client: None where trialsd is not to be asked."""
     results = Results(plan)
     for record in folder.ended():
@@ -112,17 +115,18 @@ class Scheduler:
         self.labels = {"experiment": plan["name"], "run": plan["run"]}
         self.results = Results(plan)
         self.away = None  # since when trialsd is
+        self.told = set()  # notes, each once
 
     def run(self):
         for record in self.folder.ended():
             self._take(record, kept=True)
-        ended = self.results.ended()
+        ended = self.results.ended(self.attempts)
         judged = "" if not self.plan["bar"] else "; Bar %s" % self.plan["bar"]["name"]
         say("Experiment %s (run %s): %d Arms, %d tasks, %d repeats: %d Trials%s; %s" % (
             self.plan["name"], self.plan["run"], len(self.plan["arms"]), len(self.plan["tasks"]),
             self.plan["repeats"], len(self.results.cells), judged, self.folder.path))
         if ended:
-            say("It goes on: %d have ended." % ended)
+            say("It goes on: of its Trials %d have ended." % ended)
         while True:
             try:
                 with self.client.watch() as changes:
@@ -146,15 +150,17 @@ class Scheduler:
             warn("trialsd takes nothing now: %s" % error)
 
     def _follow(self, changes):
+        cells = list(self.results.cells.values())
         while True:
             now, due, later = time.time(), [], []
-            for cell in self.results.cells.values():
+            cells = [cell for cell in cells if not cell.is_over(self.attempts)]
+            if not cells:
+                return self.results
+            for cell in cells:
                 for wanted in cell.wanted(self.attempts, self.delay):
                     (due if wanted[3] <= now else later).append((cell, *wanted))
             if due:
                 self._launch(due[:BATCH])
-            elif all(cell.is_over(self.attempts) for cell in self.results.cells.values()):
-                return self.results
             # What has come is looked at at once, else until something comes or is due.
             wait = 0.001 if due else min([60] + [wanted[4] - now for wanted in later])
             event = changes.next(max(wait, 0.001))
@@ -171,12 +177,8 @@ class Scheduler:
                    for cell, attempt, seat, _, _ in wanted if seat is None)
         for cell, attempt, seat, vote, _ in wanted:
             place = (cell.arm, cell.task, cell.repeat, attempt, seat, vote)
-            body = {"key": key_of(self.plan, *place), "labels": labels_of(self.plan, *place),
-                    "priority": self.plan["priority"]}
-            if seat is None:
-                body.update(self._trial(cell, attempt))
-            else:
-                body.update(self._grader(cell, seat))
+            body = self._trial(cell, attempt) if seat is None else self._grader(cell, seat)
+            body.update(key=key_of(self.plan, *place), labels=labels_of(self.plan, *place))
             try:
                 trial = self.client.patiently("launch", self.patience, self._refused_for_now, **body)
             except trials.Refused as error:
@@ -185,13 +187,16 @@ class Scheduler:
                 cell.refused[seat] = str(error)
                 say("%s: no Grader for seat %s: %s" % (cell, seat, error))
                 continue
-            for note in trial.get("notes", []) if "outcome" not in trial else ():
-                warn("%s: %s" % (cell, note))
+            for note in trial.get("notes", []):
+                if note not in self.told:
+                    warn("%s: %s" % (cell, note))
+                    self.told.add(note)
             self._take(trial)
 
     def _trial(self, cell, attempt):
         arm = next(arm for arm in self.plan["arms"] if arm["name"] == cell.arm)
-        body = {"arm": arm["id"], "repository": trials.path(self._repository(cell, attempt)),
+        body = {"arm": arm["id"], "priority": self.plan["priority"],
+                "repository": trials.path(self._repository(cell, attempt)),
                 "prompt_file": trials.path(self.folder.at("tasks", cell.task + ".prompt"))}
         if self.plan["limits"]:
             body["limits"] = self.plan["limits"]
@@ -200,7 +205,9 @@ class Scheduler:
         return body
 
     def _grader(self, cell, seat):
-        body = {"role": "grader", "of": cell.trial()["id"], "bar": self.plan["bar"]["name"], "seat": seat}
+        body = {"role": "grader", "of": cell.trial()["id"], "bar": self.plan["bar"]["name"], "seat": seat,
+                # What has a result is judged before more is begun.
+                "priority": min(self.plan["priority"] + 1, 1000)}
         if self.plan["outputs"]:
             body["outputs"] = True
         if self.plan["grader_limits"]:
@@ -240,19 +247,19 @@ class Scheduler:
         return count.end()
 
     def _tell(self, cell, trial, seat):
-        done = "[%d/%d] " % (self.results.ended(), len(self.results.cells))
         what = trial["outcome"]
-        if trial.get("cause") and trial["cause"] != what:
+        if trial.get("cause"):
             what += " (%s)" % trial["cause"]
         if trial["outcome"] in AGAIN:
             what += ": %s" % trial.get("message", "")
-        elif "wall_seconds" in trial and seat is None:
+        elif "wall_seconds" in trial:
             what += " in %.1f s" % trial["wall_seconds"]
         if seat is None:
-            say("%s%s: %s" % (done, cell, what))
-        elif trial.get("verdict"):
-            verdict = trial["verdict"]
-            say("%s%s: %s votes %s%s" % (done, cell, seat, verdict["vote"],
-                                         ": " + verdict["reason"][:200] if verdict.get("reason") else ""))
-        elif is_lost_vote(trial):
-            say("%s%s: %s has no vote: %s" % (done, cell, seat, what))
+            say("[%d/%d] %s: %s" % (self.results.ended(self.attempts), len(self.results.cells), cell, what))
+            return
+        verdict = trial.get("verdict")
+        if verdict:
+            what = "votes " + verdict["vote"] + (": " + verdict["reason"] if verdict.get("reason") else "")
+        else:
+            what = "has no vote: " + what
+        say("        %s: %s %s" % (cell, seat, what[:300]))

@@ -25,7 +25,7 @@ def raises(kind, function, *arguments):
     try:
         function(*arguments)
     except kind as error:
-        return str(error)
+        return str(error.args[0])
     raise AssertionError("no %s" % kind.__name__)
 
 
@@ -50,7 +50,7 @@ class Place:
 
     def begin(self, folder, file):
         arms = [{"name": arm["name"], "id": "1" * 64, "families": ["none"]} for arm in file.arms]
-        return folder.begin(file, arms, None, {})
+        return folder.begin(file, arms, None, {}, "/state")
 
     def __enter__(self):
         return self
@@ -228,7 +228,7 @@ def names_that_make_too_long_a_key_are_refused_at_once():
 
 # --- What comes next ------------------------------------------------------------------------------
 
-BAR = {"name": "b", "votes": 2, "seats": [], "stand_ins": []}
+BAR = {"name": "b", "votes": 2, "seats": [{"name": "s1", "families": ["fs1"]}, {"name": "s2"}]}
 
 
 def plan_with(seats=("s1", "s2", "s3"), repeats=1):
@@ -430,7 +430,8 @@ def it_is_told_as_a_table_and_for_programs():
         "fast: void, which counts for nobody: arm_changed 1",
         "fast: launches that were void, in all: arm_changed 2, session_unavailable 1",
         "fast: unfinished: 1",
-        "fast: the vote of seat s2 is withheld (openai); spare (xai) votes in its place"])
+        "fast: the vote of seat s2 is withheld (openai); spare (xai) votes in its place",
+        "Bar b: 2 votes that agree decide; s1 (fs1), s2 (no family)"])
     rows = list(results.csv_rows(value))
     equal([len(row) for row in rows], [len(results.COLUMNS)] * 5, "columns")
     first = dict(zip(*rows[:2]))

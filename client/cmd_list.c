@@ -91,6 +91,22 @@ static char *with_arm(const json_t *trial, char *what)
 	return need_memory(text);
 }
 
+/* Of a Grader whose result it judges, and what it said, before that. */
+static char *with_verdict(const json_t *trial, char *what)
+{
+	char *vote, *text;
+
+	if (!json_object_get(trial, "of"))
+		return what;
+	vote = json_display(json_object_get(json_object_get(trial, "verdict"), "vote"));
+	if (asprintf(&text, "judges %lld%s%s: %s", (long long)json_whole(trial, "of", 0),
+		     *vote ? ", " : "", vote, what) < 0)
+		text = NULL;
+	free(vote);
+	free(what);
+	return need_memory(text);
+}
+
 /* The command; of a session whose it is, and its model. */
 static char *what_runs(const json_t *trial)
 {
@@ -135,7 +151,7 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[6] = need_memory(strdup(duration));
 	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
 	cells[7] = need_memory(strdup(size));
-	cells[8] = with_arm(trial, what_runs(trial));
+	cells[8] = with_arm(trial, with_verdict(trial, what_runs(trial)));
 	if (!sizes) {
 		char *unasked = cells[7];
 

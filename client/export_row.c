@@ -66,6 +66,8 @@ static const char *const keys[] = {
 	"harnesses",
 	"providers",
 	"no_sandbox",
+	"of",
+	"verdict",
 };
 
 /* Those of harness. */
@@ -74,11 +76,26 @@ static const char *const harness_keys[] = {
 	"version", "sha256",  "release", "interpreter", "login",  "prompt", "file",
 };
 
+static const char *const verdict_keys[] = {"vote", "score", "reason", "family"};
+
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static bool is_harness(const char *key)
+/* Those whose own keys are columns. */
+static const struct group {
+	const char *key;
+	const char *const *keys;
+	size_t count;
+} groups[] = {
+	{"harness", harness_keys, COUNT(harness_keys)},
+	{"verdict", verdict_keys, COUNT(verdict_keys)},
+};
+
+static const struct group *group_of(const char *key)
 {
-	return strcmp(key, "harness") == 0;
+	for (size_t i = 0; i < COUNT(groups); i++)
+		if (strcmp(key, groups[i].key) == 0)
+			return &groups[i];
+	return NULL;
 }
 
 static void end_row(FILE *file)
@@ -92,10 +109,12 @@ void export_header(FILE *file, enum export_form form)
 		return;
 	fputs("schema", file);
 	for (size_t i = 0; i < COUNT(keys); i++) {
-		if (!is_harness(keys[i]))
+		const struct group *group = group_of(keys[i]);
+
+		if (!group)
 			fprintf(file, ",%s", keys[i]);
-		for (size_t k = 0; is_harness(keys[i]) && k < COUNT(harness_keys); k++)
-			fprintf(file, ",%s.%s", keys[i], harness_keys[k]);
+		for (size_t k = 0; group && k < group->count; k++)
+			fprintf(file, ",%s.%s", keys[i], group->keys[k]);
 	}
 	end_row(file);
 }
@@ -136,15 +155,16 @@ static void write_csv(FILE *file, const json_t *trial, bool terminal)
 	fprintf(file, "%d", EXPORT_SCHEMA);
 	for (size_t i = 0; i < COUNT(keys); i++) {
 		const json_t *value = json_object_get(trial, keys[i]);
+		const struct group *group = group_of(keys[i]);
 
-		if (!is_harness(keys[i])) {
+		if (!group) {
 			putc(',', file);
 			write_cell(file, value, terminal);
 			continue;
 		}
-		for (size_t k = 0; k < COUNT(harness_keys); k++) {
+		for (size_t k = 0; k < group->count; k++) {
 			putc(',', file);
-			write_cell(file, json_object_get(value, harness_keys[k]), terminal);
+			write_cell(file, json_object_get(value, group->keys[k]), terminal);
 		}
 	}
 	end_row(file);

@@ -480,6 +480,22 @@ static void print_kept(const json_t *list)
 	}
 }
 
+/* "pass, score 0.9", and why. */
+static void print_verdict(const json_t *verdict)
+{
+	char text[64], *vote = json_display(json_object_get(verdict, "vote"));
+
+	if (json_object_get(verdict, "score"))
+		snprintf(text, sizeof(text), "%s, score %.4g", vote,
+			 json_float(verdict, "score", 0));
+	else
+		snprintf(text, sizeof(text), "%s", vote);
+	print_field(stdout, "verdict", verdict ? text : NULL);
+	json_print_field(verdict, "reason", "  reason");
+	json_print_field(verdict, "family", "  family");
+	free(vote);
+}
+
 void trial_print(const struct context *context, const json_t *trial)
 {
 	char *end = trial_end(trial);
@@ -502,6 +518,8 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "arm_name", "arm");
 	json_print_field(trial, "arm", "arm id");
 	json_print_field(trial, "role", "role");
+	json_print_field(trial, "of", "judges");
+	print_verdict(json_object_get(trial, "verdict"));
 	print_command(trial);
 	print_counters(trial);
 	print_boundary(json_object_get(trial, "boundary"));

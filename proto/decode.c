@@ -521,6 +521,8 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_LOGINS] = decode_structures,
 	[FIELD_TRIAL_TOOLCHAINS] = decode_structures,
 	[FIELD_VERDICT] = decode_word,
+	[FIELD_VOTE] = decode_word,
+	[FIELD_TRIAL_VERDICT] = decode_structure,
 	[FIELD_CONNECTIONS] = decode_structures,
 	[FIELD_CONNECTION_SUM] = decode_structure,
 	[FIELD_MOUNT_KIND] = decode_word,
@@ -535,6 +537,11 @@ static const decode_field decoders[FIELD_TYPE_COUNT] = {
 	[FIELD_ARM_FOLDER] = decode_structure,
 	[FIELD_ARM_SPEC] = decode_structure,
 	[FIELD_ARM] = decode_structure,
+	[FIELD_BAR_SEATS] = decode_structures,
+	[FIELD_BAR_SPEC] = decode_structure,
+	[FIELD_BAR_VIEWS] = decode_structures,
+	[FIELD_PANEL_SEATS] = decode_structures,
+	[FIELD_PANEL_ARMS] = decode_structures,
 };
 
 static const struct field *find_field(const struct message_type *type, const msgpack_object *key)

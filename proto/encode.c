@@ -280,6 +280,8 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_LOGINS] = {encode_structures, BY_COUNT},
 	[FIELD_TRIAL_TOOLCHAINS] = {encode_structures, BY_COUNT},
 	[FIELD_VERDICT] = {encode_word, BY_HAS},
+	[FIELD_VOTE] = {encode_word, BY_HAS},
+	[FIELD_TRIAL_VERDICT] = {encode_structure, BY_HAS},
 	[FIELD_CONNECTIONS] = {encode_structures, BY_COUNT},
 	[FIELD_CONNECTION_SUM] = {encode_structure, BY_HAS},
 	[FIELD_MOUNT_KIND] = {encode_word, BY_HAS},
@@ -294,6 +296,11 @@ static const struct encoder encoders[FIELD_TYPE_COUNT] = {
 	[FIELD_ARM_FOLDER] = {encode_structure, BY_HAS},
 	[FIELD_ARM_SPEC] = {encode_structure, BY_HAS},
 	[FIELD_ARM] = {encode_structure, BY_HAS},
+	[FIELD_BAR_SEATS] = {encode_structures, BY_COUNT},
+	[FIELD_BAR_SPEC] = {encode_structure, BY_HAS},
+	[FIELD_BAR_VIEWS] = {encode_structures, BY_COUNT},
+	[FIELD_PANEL_SEATS] = {encode_structures, BY_COUNT},
+	[FIELD_PANEL_ARMS] = {encode_structures, BY_COUNT},
 };
 
 static bool field_present(const struct field *field, const void *structure)

@@ -49,6 +49,10 @@
 #define FIELDS CONNECTION_SUM_FIELDS
 #include "field_table.h"
 
+#define THIS trial_verdict
+#define FIELDS TRIAL_VERDICT_FIELDS
+#include "field_table.h"
+
 #define THIS status_trial
 #define FIELDS STATUS_TRIAL_FIELDS
 #include "field_table.h"
@@ -111,6 +115,26 @@
 
 #define THIS arm_view
 #define FIELDS ARM_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS bar_seat
+#define FIELDS BAR_SEAT_FIELDS
+#include "field_table.h"
+
+#define THIS bar_spec
+#define FIELDS BAR_SPEC_FIELDS
+#include "field_table.h"
+
+#define THIS bar_view
+#define FIELDS BAR_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS panel_seat
+#define FIELDS PANEL_SEAT_FIELDS
+#include "field_table.h"
+
+#define THIS panel_arm
+#define FIELDS PANEL_ARM_FIELDS
 #include "field_table.h"
 
 #define THIS outcome_record
@@ -209,6 +233,22 @@
 #define FIELDS ARM_DIFF_FIELDS
 #include "field_table.h"
 
+#define THIS bar_set_request
+#define FIELDS BAR_SET_FIELDS
+#include "field_table.h"
+
+#define THIS bar_list_request
+#define FIELDS BAR_LIST_FIELDS
+#include "field_table.h"
+
+#define THIS bar_show_request
+#define FIELDS BAR_SHOW_FIELDS
+#include "field_table.h"
+
+#define THIS panel_check_request
+#define FIELDS PANEL_CHECK_FIELDS
+#include "field_table.h"
+
 #define THIS status_request
 #define FIELDS STATUS_FIELDS
 #include "field_table.h"
@@ -281,6 +321,22 @@
 #define FIELDS ARM_DIFF_REPLY_FIELDS
 #include "field_table.h"
 
+#define THIS bar_set_reply
+#define FIELDS BAR_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS bar_list_reply
+#define FIELDS BAR_LIST_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS bar_show_reply
+#define FIELDS BAR_VIEW_FIELDS
+#include "field_table.h"
+
+#define THIS panel_check_reply
+#define FIELDS PANEL_CHECK_REPLY_FIELDS
+#include "field_table.h"
+
 #define THIS shutdown_reply
 #define FIELDS SHUTDOWN_REPLY_FIELDS
 #include "field_table.h"
@@ -332,6 +388,7 @@ ASSERT_WIDTH_(role)
 ASSERT_WIDTH_(mode)
 ASSERT_WIDTH_(network)
 ASSERT_WIDTH_(verdict)
+ASSERT_WIDTH_(vote)
 ASSERT_WIDTH_(backend)
 ASSERT_WIDTH_(stream)
 ASSERT_WIDTH_(check_state)
@@ -366,6 +423,7 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_TRIAL_TOOLCHAINS] = &trial_toolchain_type,
 		[FIELD_GIT_CHANGES] = &git_change_type,
 		[FIELD_LOGIN_OUTCOMES] = &login_outcome_type,
+		[FIELD_TRIAL_VERDICT] = &trial_verdict_type,
 		[FIELD_KEPT_LIST] = &kept_type,
 		[FIELD_CONNECTIONS] = &trial_connection_type,
 		[FIELD_CONNECTION_SUM] = &connection_sum_type,
@@ -380,6 +438,11 @@ const struct message_type *field_inner_type(enum field_type type)
 		[FIELD_ARM_FOLDER] = &arm_folder_type,
 		[FIELD_ARM_SPEC] = &arm_spec_type,
 		[FIELD_ARM] = &arm_type,
+		[FIELD_BAR_SEATS] = &bar_seat_type,
+		[FIELD_BAR_SPEC] = &bar_spec_type,
+		[FIELD_BAR_VIEWS] = &bar_view_type,
+		[FIELD_PANEL_SEATS] = &panel_seat_type,
+		[FIELD_PANEL_ARMS] = &panel_arm_type,
 	};
 
 	return types[type];

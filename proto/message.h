@@ -34,6 +34,7 @@
 #define MODE_ENUMERATOR_(name, doc) MODE_##name,
 #define NETWORK_ENUMERATOR_(name, doc) NETWORK_##name,
 #define VERDICT_ENUMERATOR_(name, doc) VERDICT_##name,
+#define VOTE_ENUMERATOR_(name, doc) VOTE_##name,
 #define BACKEND_ENUMERATOR_(name, doc) BACKEND_##name,
 #define STREAM_ENUMERATOR_(name, doc) STREAM_##name,
 #define CHECK_ENUMERATOR_(name, doc) CHECK_##name,
@@ -53,6 +54,7 @@ enum role { PROTOCOL_ROLES(ROLE_ENUMERATOR_) ROLE_COUNT };
 enum mode { PROTOCOL_MODES(MODE_ENUMERATOR_) MODE_COUNT };
 enum network { PROTOCOL_NETWORKS(NETWORK_ENUMERATOR_) NETWORK_COUNT };
 enum verdict { PROTOCOL_VERDICTS(VERDICT_ENUMERATOR_) VERDICT_COUNT };
+enum vote { PROTOCOL_VOTES(VOTE_ENUMERATOR_) VOTE_COUNT };
 enum backend { PROTOCOL_BACKENDS(BACKEND_ENUMERATOR_) BACKEND_COUNT };
 enum stream { PROTOCOL_STREAMS(STREAM_ENUMERATOR_) STREAM_COUNT };
 enum check_state { PROTOCOL_CHECK_STATES(CHECK_ENUMERATOR_) CHECK_COUNT };
@@ -78,6 +80,7 @@ DECLARE_WORDS_(role)
 DECLARE_WORDS_(mode)
 DECLARE_WORDS_(network)
 DECLARE_WORDS_(verdict)
+DECLARE_WORDS_(vote)
 DECLARE_WORDS_(backend)
 DECLARE_WORDS_(stream)
 DECLARE_WORDS_(check_state)
@@ -136,6 +139,10 @@ LIST_TYPE_(arm_harness_list, arm_harness)
 LIST_TYPE_(arm_provider_list, arm_provider)
 LIST_TYPE_(arm_change_list, arm_change)
 LIST_TYPE_(arm_view_list, arm_view)
+LIST_TYPE_(bar_seat_list, bar_seat)
+LIST_TYPE_(bar_view_list, bar_view)
+LIST_TYPE_(panel_seat_list, panel_seat)
+LIST_TYPE_(panel_arm_list, panel_arm)
 
 /*
  * The C member of each field type, and what it is on the wire.
@@ -172,6 +179,7 @@ LIST_TYPE_(arm_view_list, arm_view)
 #define MEMBER_MODE_(n) enum mode n;
 #define MEMBER_NETWORK_(n) enum network n;
 #define MEMBER_VERDICT_(n) enum verdict n;
+#define MEMBER_VOTE_(n) enum vote n;
 #define MEMBER_BACKEND_(n) enum backend n;
 #define MEMBER_STREAM_(n) enum stream n;
 #define MEMBER_CHECK_STATE_(n) enum check_state n;
@@ -186,6 +194,7 @@ LIST_TYPE_(arm_view_list, arm_view)
 #define MEMBER_KEPT_LIST_(n) struct kept_list n;
 #define MEMBER_CONNECTIONS_(n) struct trial_connection_list n;
 #define MEMBER_CONNECTION_SUM_(n) struct connection_sum n;
+#define MEMBER_TRIAL_VERDICT_(n) struct trial_verdict n;
 #define MEMBER_STATUS_TRIALS_(n) struct status_trial_list n;
 #define MEMBER_TRIALS_(n) struct trial_list n;
 #define MEMBER_DOCTOR_CHECKS_(n) struct doctor_check_list n;
@@ -207,6 +216,11 @@ LIST_TYPE_(arm_view_list, arm_view)
 #define MEMBER_ARM_(n) struct arm n;
 #define MEMBER_ARM_CHANGES_(n) struct arm_change_list n;
 #define MEMBER_ARM_VIEWS_(n) struct arm_view_list n;
+#define MEMBER_BAR_SEATS_(n) struct bar_seat_list n;
+#define MEMBER_BAR_SPEC_(n) struct bar_spec n;
+#define MEMBER_BAR_VIEWS_(n) struct bar_view_list n;
+#define MEMBER_PANEL_SEATS_(n) struct panel_seat_list n;
+#define MEMBER_PANEL_ARMS_(n) struct panel_arm_list n;
 
 /* The types themselves; X(TYPE). */
 #define FIELD_TYPES(X)                                                                           \
@@ -216,9 +230,11 @@ LIST_TYPE_(arm_view_list, arm_view)
 	X(BINDS) X(LIMIT_STATES) X(LOG_STATES) X(GIT_CHANGES) X(LOGIN_OUTCOMES) X(STATUS_TRIALS) X(TRIALS)  \
 	X(CHECK_STATE) X(DOCTOR_CHECKS) X(HOLD) X(TRIAL_HARNESS) X(HARNESSES)            \
 	X(LOGIN_KIND) X(LOGIN_CONDITION) X(LOGINS) X(TRIAL_TOOLCHAINS) X(KEPT_LIST)  \
+	X(VOTE) X(TRIAL_VERDICT)  \
 	X(VERDICT) X(CONNECTIONS) X(CONNECTION_SUM) X(MOUNT_KIND) X(MOUNTS) X(SANDBOX) \
 	X(TRIAL_HARNESSES) X(ARM_FILES) X(ARM_HARNESSES) X(ARM_PROVIDERS) X(ARM_FOLDER)  \
-	X(ARM_SPEC) X(ARM) X(ARM_CHANGES) X(ARM_VIEWS)
+	X(ARM_SPEC) X(ARM) X(ARM_CHANGES) X(ARM_VIEWS) X(BAR_SEATS) X(BAR_SPEC) X(BAR_VIEWS)  \
+	X(PANEL_SEATS) X(PANEL_ARMS)
 
 #define FIELD_TYPE_(type) FIELD_##type,
 enum field_type { FIELD_TYPES(FIELD_TYPE_) FIELD_TYPE_COUNT };

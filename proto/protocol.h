@@ -62,8 +62,10 @@
 #define CONNECTIONS_MAX 1000	/* of one Trial, told one by one: of host, port and verdict */
 #define CONNECTION_ADDRESSES_MAX 4
 #define MOUNTS_MAX 4096 /* of one sandbox */
+#define VERDICT_REASON_BYTES_MAX 4096
 
 #include "protocol_arm.h"
+#include "protocol_bar.h"
 
 /* Messages. See the head of this file for the form of a row. */
 
@@ -124,13 +126,18 @@
 	X(executable, PATH, OPTIONAL, PATH_BYTES_MAX, "of a harness: its program, absolute")     \
 	X(arguments, BYTES_LIST, OPTIONAL, 4096, "of a harness: further arguments of its program") \
 	X(toolchains, STRINGS, OPTIONAL, 16, "names of toolchains to have inside: trialsd.conf(5)") \
-	X(of, UINT, OPTIONAL, 0, "of resume: the Trial whose session it is, as it was kept")     \
+	X(of, UINT, OPTIONAL, 0,                                                                 \
+	  "of resume: the Trial whose session it is, as it was kept; of role grader: the Trial whose result it judges") \
 	X(keep_home, BOOL, OPTIONAL, 0, "keep what it leaves in its home, for a look")           \
 	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX,                                                   \
 	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said") \
 	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                   \
 	  "instead of command or harness: this Arm; what stands beside it must not widen it")    \
-	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox")
+	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox") \
+	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "the Bar of the Experiment that it is of")  \
+	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX,                                            \
+	  "of a grader, with bar: the seat that it has, or the stand-in that it is")             \
+	X(outputs, BOOL, OPTIONAL, 0, "of a grader: with what the Trial wrote to stdout and stderr")
 
 #define RERUN_FIELDS(X)                                                                          \
 	X(id, UINT, REQUIRED, 0, "the Trial to be launched again, as it was")                    \
@@ -222,6 +229,7 @@
 	X(arm_show, ARM_SHOW_FIELDS)                                                             \
 	X(arm_verify, ARM_VERIFY_FIELDS)                                                         \
 	X(arm_diff, ARM_DIFF_FIELDS)                                                             \
+	BAR_REQUESTS(X)                                                                          \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
 
@@ -292,6 +300,13 @@
 	X(sent_bytes, SIZE, OPTIONAL, 0, "from the Trial")                               \
 	X(received_bytes, SIZE, OPTIONAL, 0, "to the Trial")
 
+/* What a Grader made of a result. */
+#define TRIAL_VERDICT_FIELDS(X)                                                                  \
+	X(vote, VOTE, REQUIRED, 0, "what it says")                                               \
+	X(score, FLOAT, OPTIONAL, 0, "from 0 to 1, where it gave one")                           \
+	X(reason, STRING, OPTIONAL, VERDICT_REASON_BYTES_MAX, "why; cut where it said more")     \
+	X(family, STRING, OPTIONAL, 32, "of the seat that voted")
+
 /*
  * What the keeper reports when a Trial has ended: its exit record, the file `outcome` in the
  * Trial's folder. The same keys stand in a Trial.
@@ -326,7 +341,8 @@
 	X(kept, KEPT_LIST, OPTIONAL, 2, "what was kept of its home: its session, and what else was asked for") \
 	X(connections, CONNECTIONS, OPTIONAL, CONNECTIONS_MAX, "of network allowlist: in the order of their first (show)") \
 	X(connections_more, CONNECTION_SUM, OPTIONAL, 0, "those that are beyond them (show)")    \
-	X(no_network_used, BOOL, OPTIONAL, 0, "of a Harness that needs hosts: it asked for none at all")
+	X(no_network_used, BOOL, OPTIONAL, 0, "of a Harness that needs hosts: it asked for none at all") \
+	X(verdict, TRIAL_VERDICT, OPTIONAL, 0, "of a grader of a Trial: what it said of its result")
 
 /* What holds the queue: the same keys wherever it is told. */
 #define HOLD_FIELDS(X)                                                                           \
@@ -421,7 +437,12 @@
 	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "what that is called")                 \
 	X(harnesses, TRIAL_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX, "of a Custom runner, once started: that it drives") \
 	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX, "of a Custom runner: whose keys it has") \
-	X(no_sandbox, BOOL, OPTIONAL, 0, "it ran without a sandbox: trialsd was told to do so")
+	X(no_sandbox, BOOL, OPTIONAL, 0, "it ran without a sandbox: trialsd was told to do so")  \
+	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                 \
+	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                \
+	X(families, STRINGS, OPTIONAL, FAMILIES_MAX,                                             \
+	  "of its models, as they were when it was accepted: of its Arm or seat, or with bar")   \
+	X(of, UINT, OPTIONAL, 0, "of a grader: the Trial whose result it judges")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \
@@ -591,6 +612,7 @@
 	M(kept, KEPT_FIELDS)                                                                     \
 	M(trial_connection, CONNECTION_FIELDS)                                                   \
 	M(connection_sum, CONNECTION_SUM_FIELDS)                                                 \
+	M(trial_verdict, TRIAL_VERDICT_FIELDS)                                                   \
 	M(status_trial, STATUS_TRIAL_FIELDS)                                                     \
 	M(doctor_check, DOCTOR_CHECK_FIELDS)                                                     \
 	M(trial_harness, TRIAL_HARNESS_FIELDS)                                                   \
@@ -608,6 +630,7 @@
 	M(arm, ARM_FIELDS)                                                                       \
 	M(arm_change, ARM_CHANGE_FIELDS)                                                         \
 	M(arm_view, ARM_VIEW_FIELDS)                                                             \
+	BAR_INNER_MESSAGES(M)                                                                    \
 	M(trial_view, TRIAL_FIELDS)                                                              \
 	M(hello_request, HELLO_FIELDS)                                                           \
 	M(launch_request, LAUNCH_FIELDS)                                                         \
@@ -631,6 +654,7 @@
 	M(arm_show_request, ARM_SHOW_FIELDS)                                                     \
 	M(arm_verify_request, ARM_VERIFY_FIELDS)                                                 \
 	M(arm_diff_request, ARM_DIFF_FIELDS)                                                     \
+	BAR_REQUEST_MESSAGES(M)                                                                  \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
 	M(hello_reply, HELLO_REPLY_FIELDS)                                                       \
@@ -649,6 +673,7 @@
 	M(arm_show_reply, ARM_VIEW_FIELDS)                                                       \
 	M(arm_verify_reply, ARM_VIEW_FIELDS)                                                     \
 	M(arm_diff_reply, ARM_DIFF_REPLY_FIELDS)                                                 \
+	BAR_REPLY_MESSAGES(M)                                                                    \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \
 	M(watch_reply, WATCH_REPLY_FIELDS)                                                       \

@@ -29,6 +29,10 @@
 	X(arm_show, "one Arm, whole")                                                            \
 	X(arm_verify, "what has changed since an Arm was frozen")                                \
 	X(arm_diff, "what differs between two Arms")                                             \
+	X(bar_set, "keep a Bar, with the families of its seats: durable before the reply")       \
+	X(bar_list, "Bars that were set, a page at a time")                                      \
+	X(bar_show, "one Bar, whole")                                                            \
+	X(panel_check, "who votes on an Arm's results under a Bar, and whether that will do")    \
 	X(status, "what this daemon is and does (frozen)")                                       \
 	X(shutdown, "stop the daemon (frozen)")
 
@@ -82,7 +86,9 @@
 	X(sandbox_unavailable, "the sandbox could not be built or proved")                       \
 	X(arm_changed, "something has changed that the Arm froze, or that the Trial had which it reruns") \
 	X(limits_unavailable, "a limit that was asked for is not in force")                      \
-	X(panel_refused, "the Panel does not meet its Bar")
+	X(panel_refused, "the Panel does not meet its Bar")                                      \
+	X(no_verdict, "a Grader that said no verdict, or a broken one")                          \
+	X(no_result, "what it was to judge is not there: that Trial has no result, or not that one any more")
 
 /* X(name, "meaning"): who brought about the end */
 #define PROTOCOL_ENDERS(X)                                                                       \
@@ -123,6 +129,11 @@
 #define PROTOCOL_ROLES(X)                                                                        \
 	X(trial, "does the work; its repository is read-write")                                  \
 	X(grader, "judges a result; its repository is read-only")
+
+/* X(name, "meaning"): what a Grader says of a result */
+#define PROTOCOL_VOTES(X)                                                                        \
+	X(pass, "it is good enough")                                                             \
+	X(fail, "it is not")
 
 #define PROTOCOL_MODES(X)                                                                        \
 	X(ro, "read-only")                                                                       \

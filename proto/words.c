@@ -49,6 +49,7 @@ DEFINE_WORDS_(role, PROTOCOL_ROLES, WORD_)
 DEFINE_WORDS_(mode, PROTOCOL_MODES, WORD_)
 DEFINE_WORDS_(network, PROTOCOL_NETWORKS, WORD_)
 DEFINE_WORDS_(verdict, PROTOCOL_VERDICTS, WORD_)
+DEFINE_WORDS_(vote, PROTOCOL_VOTES, WORD_)
 DEFINE_WORDS_(backend, PROTOCOL_BACKENDS, WORD_)
 DEFINE_WORDS_(stream, PROTOCOL_STREAMS, WORD_)
 DEFINE_WORDS_(check_state, PROTOCOL_CHECK_STATES, WORD_)
@@ -77,6 +78,7 @@ const struct word_set *field_words(enum field_type type)
 		[FIELD_NETWORK] = &network_words,
 		[FIELD_BACKEND] = &backend_words,
 		[FIELD_VERDICT] = &verdict_words,
+		[FIELD_VOTE] = &vote_words,
 		[FIELD_STREAM] = &stream_words,
 		[FIELD_CHECK_STATE] = &check_state_words,
 		[FIELD_HOLD] = &hold_words,

@@ -120,7 +120,9 @@ enum channel_descriptor {
 	  "of network allowlist: most silence of a tunnel")                                        \
 	X(expects_network, BOOL, OPTIONAL, 0, "its Harness needs hosts: none asked for is told")   \
 	X(no_sandbox, BOOL, OPTIONAL, 0,                                                           \
-	  "trials-init is started without bwrap; HOME is a folder in the Trial's own")
+	  "trials-init is started without bwrap; HOME is a folder in the Trial's own")             \
+	X(judges, BOOL, OPTIONAL, 0, "a Grader: without a verdict it is void")                     \
+	X(answers, STRINGS, OPTIONAL, 8, "of judges: where the verdict is (verdict.h)")
 
 #define KEEPER_HELLO_FIELDS(X)                                                                     \
 	X(version, UINT, REQUIRED, 1000, "CHANNEL_VERSION")                                        \

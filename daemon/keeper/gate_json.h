@@ -5,7 +5,7 @@
 
 #include "gate.h"
 
-/* JSON of a login, as gate.c needs it; for that file only. */
+/* JSON that a Trial may have written: logins, for gate.c, and what a Grader says (verdict.c). */
 
 /*
  * A JSON object within the bounds of gate.h: valid UTF-8 without NUL, no key twice, nothing behind

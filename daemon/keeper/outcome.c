@@ -126,10 +126,16 @@ static void decide_by_itself(const struct outcome_facts *facts, struct outcome_d
 		return;
 	}
 	decision->ended_by = ENDER_agent;
-	if (WIFEXITED(facts->status) && WEXITSTATUS(facts->status) == 0)
-		decision->outcome = OUTCOME_delivered;
-	else
+	if (!WIFEXITED(facts->status) || WEXITSTATUS(facts->status) != 0) {
 		decision->outcome = OUTCOME_failed;
+	} else if (facts->no_verdict) {
+		decide_void(decision, CAUSE_no_verdict);
+		decision->ended_by = ENDER_agent;
+		say(decision, "it gave no verdict: %s", facts->no_verdict);
+		decision->hint = "what it wrote: trialctl logs ID";
+	} else {
+		decision->outcome = OUTCOME_delivered;
+	}
 }
 
 static void decide_ordered(const struct outcome_facts *facts, struct outcome_decision *decision)

@@ -35,6 +35,7 @@ struct outcome_facts {
 	bool init_gone;	    /* pid 1 went without that report */
 	bool bwrap_gone;    /* bwrap went while pid 1 was there */
 	int bwrap_signal;   /* what ended it, 0 for none */
+	const char *no_verdict; /* of a Grader that gave none: what was found; else NULL */
 	uint64_t oom_kills; /* in the payload */
 };
 

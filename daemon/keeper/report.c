@@ -100,6 +100,24 @@ static void fill_git(struct keeper *keeper)
 	record->git_changes.items = git->changes;
 }
 
+/* Of a Grader whose main process ended as it should. */
+static void read_verdict(struct keeper *keeper)
+{
+	const struct outcome_facts *facts = &keeper->facts;
+	struct grader_verdict *verdict = &keeper->verdict;
+	int r;
+
+	if (!keeper->plan.judges || !keeper->capturing || !facts->exited || facts->status != 0)
+		return;
+	r = verdict_read_output(&keeper->plan.answers, keeper->folder,
+				keeper->captures[STREAM_stdout].bytes, verdict);
+	if (r < 0)
+		snprintf(verdict->why, sizeof(verdict->why), "its output cannot be read: %s",
+			 strerror(-r));
+	if (!verdict->found)
+		keeper->facts.no_verdict = verdict->why;
+}
+
 void keeper_report(struct keeper *keeper)
 {
 	struct payload_counters counters;
@@ -125,9 +143,12 @@ void keeper_report(struct keeper *keeper)
 	keeper->facts.fault = keeper->has_fault ? &keeper->fault : NULL;
 	keeper->facts.command = keeper->plan.command.count ? keeper->plan.command.items[0] : "";
 	keeper->facts.cwd = keeper->plan.cwd;
+	read_verdict(keeper);
 	outcome_decide(&keeper->facts, &keeper->decision);
 	fill_logs(keeper);
 	outcome_fill(&keeper->decision, &keeper->record);
+	if (keeper->decision.outcome == OUTCOME_delivered)
+		verdict_fill(&keeper->verdict, &keeper->record);
 	span_fill(&keeper->span, &keeper->record);
 	payload_fill(&counters, &keeper->record);
 	fill_usage(keeper);

@@ -18,6 +18,7 @@
 #include "outcome.h"
 #include "record.h"
 #include "sandbox.h"
+#include "verdict.h"
 
 /* The keeper's state; shared by keeper.c and the files named below only. */
 
@@ -98,6 +99,7 @@ struct keeper {
 	bool recorded; /* the record's file is there */
 	bool durable;
 	int result;
+	struct grader_verdict verdict; /* of a Grader */
 	struct outcome_decision decision;
 	struct log_state logs[STREAM_COUNT];
 	struct outcome_record record;

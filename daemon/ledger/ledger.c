@@ -145,6 +145,9 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 	case WORK_LIST_ENDED:
 		copy_pairs(copier, &work->filter.labels);
 		break;
+	case WORK_SINCE_END:
+		copy_blob(copier, &work->named);
+		break;
 	case WORK_PRUNE:
 	case WORK_PRUNED:
 		copy_numbers(copier, &work->ids.items, work->ids.count);
@@ -226,6 +229,14 @@ void ledger_get(Ledger *ledger, struct ledger_call *call, uint64_t id)
 void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter)
 {
 	struct ledger_work work = {.type = WORK_LIST, .filter = *filter};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id,
+			   struct blob named)
+{
+	struct ledger_work work = {.type = WORK_SINCE_END, .id = id, .named = named};
 
 	submit(ledger, call, &work);
 }

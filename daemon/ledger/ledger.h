@@ -95,7 +95,8 @@ struct ledger_new {
 	struct blob spec;
 	struct blob facts; /* maybe empty */
 	struct pair_list labels;
-	bool patient; /* as of a change */
+	bool patient;	    /* as of a change */
+	bool only_existing; /* nothing is inserted: the Trial that has the key, or -ENOENT */
 };
 
 /* What a change sets beside the state; NULL, 0, -1 and empty leave a column as it is. */
@@ -226,6 +227,13 @@ void ledger_get(Ledger *ledger, struct ledger_call *call, uint64_t id);
 /* 0 and rows, count; number: the cursor for the next page, 0 when there is none. A row that makes no
  * sense is left out. */
 void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter);
+
+/*
+ * 0 and rows, count: Trials other than this one that ran after it had ended and whose facts hold these
+ * bytes, newest (largest id) first, LIST_PAGE_MAX at most. named is copied.
+ */
+void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id,
+			   struct blob named);
 
 /*
  * 0 and events, count: a page of the changes after number `after`, oldest first, of one Trial when

@@ -26,6 +26,7 @@
 #include "list.h"
 #include "prune.h"
 #include "schema.h"
+#include "since_end.h"
 #include "statement.h"
 
 enum statement_name {
@@ -234,6 +235,10 @@ int store_insert(Store *store, const struct ledger_new *trial, int *ret_answer,
 		if (r < 0 || used)
 			return r;
 	}
+	if (trial->only_existing) {
+		*ret_answer = -ENOENT;
+		return 0;
+	}
 	statement_bind_number(statement, 1, trial->id);
 	statement_bind_text(statement, 2, trial->uuid);
 	statement_bind_text(statement, 3, state_name(STATE_queued));
@@ -399,6 +404,12 @@ int store_setting(Store *store, const char *name, char **ret_value)
 	if (r > 0 && !*ret_value)
 		return -ENOMEM;
 	return r < 0 ? r : 0;
+}
+
+int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
+		    size_t *ret_count)
+{
+	return since_end(store->database, id, named, ret_rows, ret_count);
 }
 
 int store_list_ended(Store *store, const struct ledger_filter *filter,

@@ -113,6 +113,8 @@ static int run_work(Store *store, struct ledger_work *work)
 	case WORK_COUNT_ENDED:
 		work->number = store_ended(store);
 		return 0;
+	case WORK_SINCE_END:
+		return store_since_end(store, work->id, work->named, &work->rows, &work->count);
 	}
 	return -EINVAL;
 }

@@ -19,7 +19,8 @@ enum work_type {
 	WORK_LIST_PRUNED,
 	WORK_PRUNED,
 	WORK_PRUNE_EVENTS,
-	WORK_COUNT_ENDED
+	WORK_COUNT_ENDED,
+	WORK_SINCE_END
 };
 
 struct ledger_work {
@@ -34,6 +35,7 @@ struct ledger_work {
 		struct ledger_change change;
 		struct ledger_filter filter;
 		struct pair setting;
+		struct blob named;
 		struct {
 			const uint64_t *items;
 			size_t count;

@@ -5,7 +5,7 @@
  *
  *   how it is queued, kept and called: key, labels, priority, grace_seconds, keep_home, role (one that
  *   the Arm serves), allow_no_sandbox;
- *   what it works on: repository, repository_mode (no wider than the role's own), cwd,
+ *   what it works on: of (of a Grader) and outputs, repository, repository_mode (no wider than the role's own), cwd,
  *   share_repository, and its prompt;
  *   less than the Arm has: lower limits, network none, values of the variables that the Arm leaves
  *   open.
@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "plan/grading.h"
 #include "proto/quantity.h"
 
 #define PREPARE_HINT "prepare another Arm that says so: trialctl arm prepare FILE.json"
@@ -42,7 +43,7 @@ static int check_keys(const struct launch_request *launch, struct fault *fault)
 		{"model", launch->model != NULL},
 		{"effort", launch->effort != NULL},
 		{"resume", launch->resume != NULL},
-		{"of", launch->has.of},
+		{"of", launch->has.of && !launch_judges(launch)},
 		{"executable", launch->executable != NULL},
 		{"arguments", launch->has.arguments || launch->arguments.count > 0},
 		{"build", launch->build != NULL},

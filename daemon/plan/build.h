@@ -199,6 +199,11 @@ int runner_secrets(struct plan *plan, const struct runner_plan *runner, struct f
 /* Those that an Arm's Harnesses and providers need. */
 int network_runner(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault);
 
+/* What a Grader has: grading.c. Where its answer is; its places; its variables. */
+int grading_answers(struct plan *plan, const struct session_plan *session, struct fault *ret_fault);
+int grading_compose(struct plan *plan, const struct grading *grading);
+int grading_environment(struct plan *plan, const struct grading *grading);
+
 /* What the keeper keeps of the home, and puts there: keep.c. The binds are all in the plan. */
 int keep_compose(struct plan *plan, const struct plan_host *host,
 		 const struct launch_request *launch, const struct session_plan *session,

@@ -115,6 +115,7 @@ static void session_done(struct harness_session *session)
 	for (int i = 0; i < HARNESS_PROMPT_WAYS; i++)
 		text_list_done(&session->prompt_arguments[i]);
 	text_list_done(&session->state);
+	text_list_done(&session->answers);
 }
 
 struct harness *harness_free(struct harness *harness)

@@ -121,6 +121,8 @@
 	X(Session, PromptLimit, SIZE, prompt_limit, HARNESS_ANY, HARNESS_NONE, "",                  \
 	  "a size such as 20M, from 1 to 20M")                                                      \
 	X(Session, State, PATHS, state, HARNESS_ANY, HARNESS_NONE, "", HARNESS_ALLOWED_PATHS)       \
+	X(Session, Answer, ANSWER, answers, HARNESS_ANY, HARNESS_NONE, "",                          \
+	  "conditions such as type=result, and last the path of a text, with blanks between them")  \
 	X(Web, Arguments, WORDS, arguments, HARNESS_ANY, HARNESS_NONE, "hr",                        \
 	  HARNESS_ALLOWED_WORDS)                                                                    \
 	X(Web, WrapperArguments, WORDS, wrapper_arguments, HARNESS_ANY, HARNESS_NONE, "hr",         \

@@ -12,6 +12,7 @@
 
 #include "harness_words.h"
 #include "keeper/allow.h"
+#include "keeper/verdict.h"
 #include "plan/plan.h"
 #include "proto/quantity.h"
 
@@ -542,6 +543,17 @@ static int set_PROMPTS(void *section, const struct harness_key *key, const char 
 	return r;
 }
 
+static int set_ANSWER(void *section, const struct harness_key *key, const char *value)
+{
+	struct text_list *answers = member_of(section, key);
+
+	if (!verdict_rule_valid(value))
+		return -EINVAL;
+	if (words_have(answers, value))
+		return -EEXIST;
+	return answers->count < VERDICT_RULES_MAX ? text_list_add(answers, value) : -E2BIG;
+}
+
 /* --- The table ------------------------------------------------------------------------------------ */
 
 enum {
@@ -578,6 +590,7 @@ enum {
 	MANY_PROVIDER_HOSTS = true,
 	MANY_PROVIDER_NAMES = true,
 	MANY_LINE = false,
+	MANY_ANSWER = true,
 };
 
 typedef struct harness_program struct_of_Harness;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "build.h"
+#include "plan/grading.h"
 #include "runner_plan.h"
 
 #include <fcntl.h>
@@ -162,7 +163,7 @@ int keep_compose(struct plan *plan, const struct plan_host *host,
 	/* Whose sessions they were, and which of them, is for a runner to know: none is kept. */
 	for (size_t i = 0; r == 0 && runner && i < runner->session_count; i++)
 		r = keep_logins(plan, &runner->sessions[i]);
-	if (r == 0 && session && launch->has.of) {
+	if (r == 0 && session && launch->has.of && !launch_judges(launch)) {
 		if (plan->state.count == 0)
 			return refuse(session->harness, launch, ret_fault);
 		r = session->kept_fd >= 0 ? add_kept(plan, session->kept_fd) : -EBADF;
@@ -178,7 +179,7 @@ int keep_check(const struct harness *harness, const struct launch_request *launc
 {
 	size_t count = 0;
 
-	if (!launch->has.of)
+	if (!launch->has.of || launch_judges(launch))
 		return 0;
 	for (size_t i = 0; i < harness->session_count; i++)
 		count += harness->sessions[i].state.count;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/no_sandbox.h"
 #include "build.h"
+#include "plan/grading.h"
 #include "repository_git.h"
 #include "runner_plan.h"
 
@@ -16,13 +17,14 @@
 /* A launch has a command, or a harness and then what only that has. */
 static int harness_check_keys(const struct launch_request *launch, struct fault *fault)
 {
+	bool judges = launch_judges(launch);
 	const struct {
 		const char *name;
 		bool given;
 	} keys[] = {
 		{"model", launch->has.model},	      {"effort", launch->has.effort},
 		{"resume", launch->has.resume},	      {"executable", launch->has.executable},
-		{"arguments", launch->has.arguments}, {"of", launch->has.of},
+		{"arguments", launch->has.arguments}, {"of", launch->has.of && !judges},
 	};
 
 	if (launch->harness && launch->has.command)
@@ -32,9 +34,9 @@ static int harness_check_keys(const struct launch_request *launch, struct fault 
 		if (keys[i].given)
 			return fault_set(fault, ERROR_invalid,
 					 "%s: only a launch with a harness has one", keys[i].name);
-	if (launch->has.of && !launch->resume)
+	if (launch->has.of && !judges && !launch->resume)
 		return fault_set(fault, ERROR_invalid,
-				 "of: only with resume, which names the session");
+				 "of: only with resume, which names the session, or role grader");
 	return 0;
 }
 
@@ -203,6 +205,9 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 	if (r == 0)
 		r = harness_check_keys(launch, fault);
 	if (r == 0)
+		r = grading_check(launch, fault);
+	plan->judges = launch_judges(launch);
+	if (r == 0)
 		r = network_settle(plan, host, launch, fault);
 	if (r == 0)
 		r = command_copy(plan, launch, runner, fault);
@@ -212,7 +217,8 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 /* All of it but the descriptors of files. session: NULL, or of a launch with a harness; or a runner. */
 static int plan_compose(struct plan *plan, const struct plan_host *host, struct system_facts *facts,
 			const struct launch_request *launch, const struct session_plan *session,
-			const struct runner_plan *runner, struct fault *fault)
+			const struct runner_plan *runner, const struct grading *grading,
+			struct fault *fault)
 {
 	_cleanup_(bound_list_done) struct bound_list bounds = {0};
 	_cleanup_(repository_git_done) struct repository_git git = REPOSITORY_GIT_INIT;
@@ -247,6 +253,10 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = session_contents(plan, host, session, fault);
 	if (r == 0 && runner)
 		r = runner_contents(plan, host, runner, fault);
+	if (r == 0 && session)
+		r = grading_answers(plan, session, fault);
+	if (r == 0 && grading)
+		r = grading_compose(plan, grading);
 	if (r == 0)
 		r = repository_git_compose(&git, plan, fault);
 	if (r == 0)
@@ -268,19 +278,22 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = toolchains_compose(&toolchains, plan, host, fault);
 	if (r == 0)
 		r = environment_compose(plan, host, launch, session, runner, &toolchains, fault);
+	if (r == 0 && grading)
+		r = grading_environment(plan, grading);
 	return r == 0 ? descriptors_check(plan, fault) : r;
 }
 
 static int build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 		 const struct launch_request *launch, const struct session_plan *session,
-		 const struct runner_plan *runner, struct fault *ret_fault)
+		 const struct runner_plan *runner, const struct grading *grading,
+		 struct fault *ret_fault)
 {
 	struct plan *plan = calloc(1, sizeof(*plan));
 	int r;
 
 	if (!plan)
 		return -ENOMEM;
-	r = plan_compose(plan, host, facts, launch, session, runner, ret_fault);
+	r = plan_compose(plan, host, facts, launch, session, runner, grading, ret_fault);
 	if (r == 0)
 		r = files_open(plan);
 	if (r == 0)
@@ -295,7 +308,7 @@ static int build(struct plan **ret_plan, const struct plan_host *host, struct sy
 int plan_build(struct plan **ret_plan, const struct plan_host *host, struct system_facts *facts,
 	       const struct launch_request *launch, struct fault *ret_fault)
 {
-	return build(ret_plan, host, facts, launch, NULL, NULL, ret_fault);
+	return build(ret_plan, host, facts, launch, NULL, NULL, NULL, ret_fault);
 }
 
 static bool names_a_path(const struct launch_request *launch)
@@ -318,7 +331,7 @@ static int plan_check_all(struct plan *plan, const struct plan_host *host,
 			      : r;
 	}
 	r = plan_cache_facts(host->cache, &facts);
-	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, NULL, fault) : r;
+	return r == 0 ? plan_compose(plan, host, facts, launch, NULL, NULL, NULL, fault) : r;
 }
 
 int plan_check(const struct plan_host *host, const struct launch_request *launch,
@@ -344,14 +357,15 @@ int plan_check(const struct plan_host *host, const struct launch_request *launch
 
 static int make(struct plan **ret_plan, const struct plan_host *host,
 		const struct launch_request *launch, const struct session_plan *session,
-		const struct runner_plan *runner, struct fault *fault)
+		const struct runner_plan *runner, const struct grading *grading,
+		struct fault *fault)
 {
 	struct system_facts *facts;
 	int r;
 
 	r = plan_cache_facts(host->cache, &facts);
 	if (r == 0)
-		r = build(ret_plan, host, facts, launch, session, runner, fault);
+		r = build(ret_plan, host, facts, launch, session, runner, grading, fault);
 	if (r == FAULT) {
 		fault->code = ERROR_unavailable;
 		fault->cause = CAUSE_sandbox_unavailable;
@@ -361,29 +375,29 @@ static int make(struct plan **ret_plan, const struct plan_host *host,
 
 int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
 		      const struct launch_request *launch, const struct session_plan *session,
-		      struct fault *ret_fault)
+		      const struct grading *grading, struct fault *ret_fault)
 {
-	return make(ret_plan, host, launch, session, NULL, ret_fault);
+	return make(ret_plan, host, launch, session, NULL, grading, ret_fault);
 }
 
 int plan_make_runner(struct plan **ret_plan, const struct plan_host *host,
 		     const struct launch_request *launch, const struct runner_plan *runner,
-		     struct fault *ret_fault)
+		     const struct grading *grading, struct fault *ret_fault)
 {
-	return make(ret_plan, host, launch, NULL, runner, ret_fault);
+	return make(ret_plan, host, launch, NULL, runner, grading, ret_fault);
 }
 
 int plan_build_runner(struct plan **ret_plan, const struct plan_host *host,
 		      struct system_facts *facts, const struct launch_request *launch,
 		      const struct runner_plan *runner, struct fault *ret_fault)
 {
-	return build(ret_plan, host, facts, launch, NULL, runner, ret_fault);
+	return build(ret_plan, host, facts, launch, NULL, runner, NULL, ret_fault);
 }
 
 int plan_make(struct plan **ret_plan, const struct plan_host *host,
 	      const struct launch_request *launch, struct fault *ret_fault)
 {
-	return plan_make_session(ret_plan, host, launch, NULL, ret_fault);
+	return plan_make_session(ret_plan, host, launch, NULL, NULL, ret_fault);
 }
 
 static void secrets_wipe(struct plan *plan)
@@ -419,6 +433,7 @@ struct plan *plan_free(struct plan *plan)
 	text_list_done(&plan->login_paths);
 	text_list_done(&plan->bound);
 	text_list_done(&plan->pinned);
+	text_list_done(&plan->answers);
 	text_list_done(&plan->asked);
 	text_list_done(&plan->notes);
 	text_list_done(&plan->warnings);

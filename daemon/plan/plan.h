@@ -107,6 +107,8 @@ struct plan {
 	struct text_list bound;
 	bool keep_home;
 	size_t session_folder;	 /* the number of its descriptor, from 1; 0: there is none */
+	bool judges;		  /* a Grader: its verdict is read */
+	struct text_list answers; /* of a session that judges: verdict.h */
 	struct text_list pinned; /* mount points inside, to be looked at from within */
 	enum network network;
 	/* Of network allowlist: network.c. */
@@ -128,6 +130,7 @@ struct plan {
 
 struct session_plan; /* session_plan.h */
 struct program_known;
+struct grading; /* grading.h */
 
 /*
  * Everything that can be refused about a launch, without opening anything for it: used before one
@@ -140,10 +143,10 @@ int plan_check(const struct plan_host *host, const struct launch_request *launch
 /* The plan, with its descriptors open. Refusals are filled for a void outcome (cause). */
 int plan_make(struct plan **ret_plan, const struct plan_host *host,
 	      const struct launch_request *launch, struct fault *ret_fault);
-/* That of a launch with a harness. */
+/* That of a launch with a harness (session), of a Grader (grading), of both, or of neither. */
 int plan_make_session(struct plan **ret_plan, const struct plan_host *host,
 		      const struct launch_request *launch, const struct session_plan *session,
-		      struct fault *ret_fault);
+		      const struct grading *grading, struct fault *ret_fault);
 /* What a look at a program found, for session_plan_make. */
 void plan_learn_program(const struct plan_host *host, const struct program_known *program);
 struct plan *plan_free(struct plan *plan);

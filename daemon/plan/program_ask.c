@@ -85,7 +85,7 @@ int program_question_make(struct program_question *ret, const struct plan_host *
 	int r;
 
 	*ret = PROGRAM_QUESTION_INIT;
-	r = plan_make_session(&ret->plan, host, &nothing, &asked, ret_fault);
+	r = plan_make_session(&ret->plan, host, &nothing, &asked, NULL, ret_fault);
 	if (r == 0)
 		r = arguments_memfd(ret->plan, host, &ret->arguments);
 	if (r == 0)

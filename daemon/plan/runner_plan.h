@@ -56,7 +56,7 @@ char *runner_credential(const struct plan_host *host, const char *provider);
 /* The plan of such a Trial, as plan_make_session. */
 int plan_make_runner(struct plan **ret_plan, const struct plan_host *host,
 		     const struct launch_request *launch, const struct runner_plan *runner,
-		     struct fault *ret_fault);
+		     const struct grading *grading, struct fault *ret_fault);
 
 /* The text of a Harness's wrapper; to be freed. */
 int runner_wrapper(const struct runner_plan *runner, const struct session_plan *session,

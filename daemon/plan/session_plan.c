@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "plan/grading.h"
 
 /*
  * How it is signed in is session_login.c's to find.
@@ -383,6 +384,8 @@ int session_plan_check(const struct plan_host *host, const struct launch_request
 	session.login = r == 0 ? session.found.login : &session.harness->logins[0];
 	if (r >= 0)
 		r = keep_check(session.harness, launch, ret_fault);
+	if (r == 0)
+		r = grading_answers_check(session.harness, launch, ret_fault);
 	if (r == 0)
 		r = check_sessions(host, session.harness, session.login, launch,
 				   prompt ? prompt : &some, ret_fault);

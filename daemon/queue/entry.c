@@ -6,6 +6,7 @@
  * One whose start is recorded together with its acceptance is made before it is accepted, and
  * listed when that is durable. Until then it holds its slot, and nobody can find it.
  */
+#include "queue/grader.h"
 #include "queue/login.h"
 #include "queue/look.h"
 #include "queue/repository.h"
@@ -22,6 +23,7 @@ struct trial *trial_make(Queue *queue, uint64_t id, sd_id128_t uuid, int64_t pri
 	trial->uuid = uuid;
 	trial->priority = priority;
 	trial->state = trial->recorded = state;
+	LIST_INIT(&trial->graders);
 	queue->trials++;
 	return trial;
 }
@@ -82,6 +84,7 @@ void trial_work_free(struct trial *trial)
 	if (!work)
 		return;
 	look_leave(work);
+	grader_look_leave(work);
 	if (work->launch)
 		launch_finish(steal(&work->launch));
 	if (work->spare) {
@@ -114,6 +117,7 @@ void trial_forget(struct trial *trial)
 	login_put(trial->login);
 	if (trial->listed)
 		RB_REMOVE(trials_by_id, &queue->by_id, trial);
+	grader_call(trial);
 	queue->trials--;
 	free(trial);
 }

@@ -100,7 +100,7 @@ bool queue_held(const Queue *queue, const struct trial *trial, char buffer[QUEUE
 {
 	uint64_t since = login_held_since(trial);
 
-	if (!trial->in_turn && !trial->in_repository && !login_waiting(trial))
+	if (!trial->in_turn && !trial->in_repository && !trial->awaited && !login_waiting(trial))
 		return false;
 	if (queue_hold(queue, ret_hold))
 		return true;

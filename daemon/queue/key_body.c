@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "plan/grading.h"
 #include "queue/view.h"
 
 static int join(const void *launch, size_t size, const uint8_t prompt[SHA256_DIGEST_SIZE],
@@ -32,7 +33,12 @@ int key_body(const struct blob *spec, const uint8_t prompt[SHA256_DIGEST_SIZE],
 	if (spec->size && message_parse(&message, spec->data, spec->size) == 0)
 		message_decode(message, message_root(message), &launch_request_type,
 			       UNKNOWN_KEYS_IGNORED, &launch, &error);
-	if (!launch.has.prompt_descriptor &&
+	/* Of a Grader that is the judged Trial's, and may be pruned by now. */
+	if (launch_judges(&launch)) {
+		launch.repository = NULL;
+		launch.has.repository = false;
+	}
+	if (!launch_judges(&launch) && !launch.has.prompt_descriptor &&
 	    (!launch.has.network || launch.network != NETWORK_allowlist)) {
 		r = join(spec->data, spec->size, prompt, ret_body);
 	} else {

@@ -6,6 +6,7 @@
 
 #include "plan/program_ask.h"
 #include "queue/arm_look.h"
+#include "queue/grader.h"
 
 struct look {
 	LIST_ENTRY(look) link;
@@ -165,6 +166,7 @@ void look_await(struct trial *trial)
 {
 	trial->work->look_awaited = true;
 	arm_look_await(trial);
+	grader_look_await(trial);
 }
 
 void look_leave(struct trial_work *work)

@@ -95,6 +95,7 @@ struct trial_work {
 	bool look_awaited;	   /* its start is durable */
 	struct arm_look *arm_look; /* that it waits for, likewise */
 	bool arm_looked;	   /* its Arm is as it was */
+	struct grader_look *grader_look; /* of a Grader: what it judges, once it is looked at */
 	char *arm_note;		   /* what has changed of it all the same, or NULL */
 	unsigned int looks;	   /* so far */
 	uv_timer_t timer;	   /* of a recovery, or a retry of the last change */
@@ -119,6 +120,14 @@ struct trial_work {
  */
 void queue_submit_frozen(Queue *queue, const struct launch_request *request, int prompt_fd,
 			 const struct trial_facts *facts, submit_done done, void *context);
+
+/*
+ * submit.c: the same of any launch. refusal (NULL: none): it is not accepted, for that, which is taken;
+ * if it has a key, and there is a Trial of it, that is the answer all the same.
+ */
+void submit_begin(Queue *queue, const struct launch_request *request, int prompt_fd,
+		  const struct trial_facts *facts, struct fault *refusal, submit_done done,
+		  void *context);
 
 /* sched.c */
 void sched_add(Queue *queue, struct trial *trial);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue/repository.h"
 
+#include "plan/grading.h"
+
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -10,7 +12,9 @@ struct repository {
 	ino_t inode;
 	unsigned int references; /* of Trials that are not over */
 	unsigned int writers;	 /* that run */
+	unsigned int readers;	 /* Graders that run */
 	uint64_t writer;	 /* the id of the last that took it, for people */
+	uint64_t reader;	 /* likewise, of Graders */
 	struct trials_by_turn waiting;
 };
 
@@ -37,7 +41,7 @@ struct repository *repository_get(Queue *queue, const struct launch_request *req
 	struct repository key = {0}, *repository;
 	struct stat st;
 
-	if (!writes(request) || stat(request->repository, &st) < 0)
+	if ((!writes(request) && !launch_judges(request)) || !request->repository || stat(request->repository, &st) < 0)
 		return NULL;
 	key.device = st.st_dev;
 	key.inode = st.st_ino;
@@ -63,9 +67,27 @@ void repository_put(Queue *queue, struct repository *repository)
 	free(repository);
 }
 
-bool repository_is_free(const struct repository *repository, bool shares)
+bool repository_is_free(const struct repository *repository, bool shares, bool judges)
 {
-	return !repository || shares || repository->writers == 0;
+	if (!repository)
+		return true;
+	if (judges)
+		return repository->writers == 0;
+	return repository->readers == 0 && (shares || repository->writers == 0);
+}
+
+static void take(struct trial *trial)
+{
+	struct repository *repository = trial->repository;
+
+	trial->writing = true;
+	if (trial->of) {
+		repository->readers++;
+		repository->reader = trial->id;
+	} else {
+		repository->writers++;
+		repository->writer = trial->id;
+	}
 }
 
 bool repository_take(struct trial *trial)
@@ -74,24 +96,22 @@ bool repository_take(struct trial *trial)
 
 	if (!repository || trial->writing)
 		return true;
-	if (!repository_is_free(repository, trial->shares)) {
+	if (!repository_is_free(repository, trial->shares, trial->of != 0)) {
 		trial->in_repository = true;
 		RB_INSERT(trials_by_turn, &repository->waiting, trial);
 		return false;
 	}
-	repository->writers++;
-	repository->writer = trial->id;
-	trial->writing = true;
+	take(trial);
+	/* Those that wait behind a Grader may be Graders too. */
+	if (trial->of)
+		repository_call(repository);
 	return true;
 }
 
 void repository_take_again(struct trial *trial)
 {
-	if (!trial->repository || trial->writing)
-		return;
-	trial->repository->writers++;
-	trial->repository->writer = trial->id;
-	trial->writing = true;
+	if (trial->repository && !trial->writing)
+		take(trial);
 }
 
 void repository_call(struct repository *repository)
@@ -121,7 +141,10 @@ void repository_release(struct trial *trial)
 	if (!trial->writing)
 		return;
 	trial->writing = false;
-	repository->writers--;
+	if (trial->of)
+		repository->readers--;
+	else
+		repository->writers--;
 	repository_call(repository);
 }
 
@@ -142,7 +165,11 @@ const char *repository_waits_for(const struct trial *trial, char *buffer, size_t
 {
 	if (!trial->in_repository)
 		return NULL;
-	snprintf(buffer, size, "its repository: Trial %llu writes to it",
-		 (unsigned long long)trial->repository->writer);
+	if (trial->repository->writers == 0 && trial->repository->readers > 0)
+		snprintf(buffer, size, "its repository: Trial %llu judges what is there",
+			 (unsigned long long)trial->repository->reader);
+	else
+		snprintf(buffer, size, "its repository: Trial %llu writes to it",
+			 (unsigned long long)trial->repository->writer);
 	return buffer;
 }

@@ -12,15 +12,18 @@
  * that it holds no slot and blocks nobody; when the repository is free the first of those waiting
  * gets its place in the queue back. One that shares starts at once, and still keeps those away that
  * want to be alone.
+ *
+ * A Grader of a Trial (queue/grader.h) has the lease together with other Graders, and with nobody
+ * that writes: not one that shares either.
  */
 
-/* What this launch wants a lease on: NULL when it does not write, or the path is not there. */
+/* What this launch wants a lease on: NULL when it neither writes nor judges, or the path is not there. */
 struct repository *repository_get(Queue *queue, const struct launch_request *request);
 /* Drops the reference; frees with the last. NULL is fine. */
 void repository_put(Queue *queue, struct repository *repository);
 
 /* Whether a Trial would have it at once; NULL is fine. */
-bool repository_is_free(const struct repository *repository, bool shares);
+bool repository_is_free(const struct repository *repository, bool shares, bool judges);
 /* The Trial's turn has come: true when it has what it needs; else it waits with the repository. */
 bool repository_take(struct trial *trial);
 /* A Trial that runs already, found at start: it has it, whoever else does. */

@@ -12,6 +12,7 @@
  * as it will be again when its turn has come. Of a session the rest is only known then, when it has its
  * login: such a Trial is void.
  */
+#include "plan/grading.h"
 #include "queue/frozen.h"
 
 #include <fcntl.h>
@@ -218,8 +219,12 @@ static int check_command(struct rerun *rerun)
 {
 	int r;
 
-	/* Of one that never came to a plan there is nothing that it could differ from. */
-	if (rerun->launch.harness || rerun->launch.arm || rerun->changed ||
+	/*
+	 * Of one that never came to a plan there is nothing that it could differ from; a Grader's has
+	 * what it judges in it, and is compared at its start.
+	 */
+	if (rerun->launch.harness || rerun->launch.arm || launch_judges(&rerun->launch) ||
+	    rerun->changed ||
 	    !rerun->facts.rerun_digest)
 		return 0;
 	r = start_compare(rerun->queue, &rerun->launch, &rerun->facts, &rerun->fault);

@@ -6,6 +6,7 @@
  * MaxRunning between the two. Nothing waits while it holds a slot.
  */
 #include "queue/frozen.h"
+#include "queue/grader.h"
 #include "queue/login.h"
 #include "queue/prune.h"
 #include "queue/repository.h"
@@ -116,6 +117,7 @@ void sched_add(Queue *queue, struct trial *trial)
 
 void sched_remove(Queue *queue, struct trial *trial)
 {
+	grader_leave(trial);
 	repository_release(trial);
 	login_release(trial);
 	if (!trial->in_turn)
@@ -187,6 +189,8 @@ static void sched_claim(Queue *queue)
 		 * Before the slot: nothing waits while it holds one. And the repository before the logins:
 		 * who waits for it has none of them, and who waits for a login has not its repository.
 		 */
+		if (!grader_take(trial))
+			continue;
 		if (!repository_take(trial)) {
 			login_release(trial);
 			continue;
@@ -236,6 +240,8 @@ size_t queue_position(Queue *queue, const struct trial *trial, size_t most)
 
 	if (login_waiting(trial))
 		return login_position(trial, most);
+	if (trial->awaited)
+		return 0;
 	if (!trial->in_turn)
 		return repository_position(trial, most);
 	RB_FOREACH(other, trials_by_turn, &queue->by_turn)
@@ -255,11 +261,13 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 
 	if (trial->stuck)
 		return "stuck: a process that the kernel does not let end";
-	if (paused && (trial->in_repository || trial->in_turn || login_waiting(trial))) {
+	if (paused && (trial->awaited || trial->in_repository || trial->in_turn || login_waiting(trial))) {
 		snprintf(buffer, QUEUE_REASON_BYTES, "the queue is paused%s%s", *paused ? ": " : "",
 			 paused);
 		return buffer;
 	}
+	if (trial->awaited)
+		return grader_waits_for(trial, buffer, QUEUE_REASON_BYTES);
 	if (trial->in_repository)
 		return repository_waits_for(trial, buffer, QUEUE_REASON_BYTES);
 	if (login_waiting(trial))
@@ -391,6 +399,7 @@ static void load_leases(struct trial *trial, const struct ledger_row *row)
 	host = frozen_host(&storage, trial->queue->host, &facts);
 	trial->repository = repository_get(trial->queue, &request);
 	trial->shares = request.share_repository;
+	trial->of = launch_judges(&request) ? request.of : 0;
 	login_attach(trial, login_get(trial->queue, host->config, &request, &facts, &ignored));
 	message_free(facts_message);
 	message_free(message);

@@ -11,6 +11,7 @@
 #include "plan/sandbox_facts.h"
 #include "queue/arm_look.h"
 #include "queue/frozen.h"
+#include "queue/grader.h"
 #include "queue/kept_session.h"
 #include "queue/launch_file.h"
 #include "queue/login.h"
@@ -59,13 +60,13 @@ struct trial_harness start_harness_facts(const struct launch_request *launch,
 	const struct program *program = &session->program;
 
 	return (struct trial_harness){
-		.has = {.name = true, .of = launch->has.of},
+		.has = {.name = true, .of = launch->has.of && !launch_judges(launch)},
 		.name = harness->name,
 		.product = harness->program.product,
 		.model = launch->model,
 		.effort = launch->effort,
 		.resume = launch->resume,
-		.of = launch->of,
+		.of = launch_judges(launch) ? 0 : launch->of,
 		.executable = program->file.canonical,
 		.version = program->version,
 		.sha256 = session->digest,
@@ -212,6 +213,7 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 			.idle_seconds = plan->network == NETWORK_allowlist,
 			.expects_network = plan->expects_network,
 			.no_sandbox = plan->no_sandbox,
+			.judges = plan->judges,
 			.session = plan->session_folder > 0,
 			.repository = plan->repository_folder > 0,
 			.git_folder = plan->git_folder > 0},
@@ -244,6 +246,8 @@ struct keeper_plan start_keeper_plan(const struct plan *plan, const struct text_
 		.idle_seconds = plan->idle_seconds,
 		.expects_network = plan->expects_network,
 		.no_sandbox = plan->no_sandbox,
+		.judges = plan->judges,
+		.answers = plan->answers,
 	};
 }
 
@@ -273,12 +277,14 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		r = login_bind(trial, launch->harness, &session->found, &session->login_fd,
 			       ret_fault);
-	if (r == 0 && launch->has.of)
+	if (r == 0 && launch->has.of && !launch_judges(launch))
 		r = kept_session_open(trial->queue, launch->of, &kept_fd, ret_fault);
 	session->kept_fd = kept_fd;
 	if (r == 0)
 		*ret_harness = start_harness_facts(launch, session);
-	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session, ret_fault) : r;
+	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session,
+					    grader_grading(trial), ret_fault)
+			: r;
 }
 
 /* Loud: one line in the journal for each. */
@@ -308,8 +314,10 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 	const struct plan_host *host = frozen_host(&storage, trial->queue->host, accepted);
 	struct trial_work *work = trial->work;
 	struct start_harnesses harnesses = {0};
-	int r = arm_look(trial, accepted, ret_fault);
+	int r = grader_look(trial, launch, ret_fault);
 
+	if (r == 0)
+		r = arm_look(trial, accepted, ret_fault);
 	if (r != 0)
 		return r;
 	if (launch->harness)
@@ -319,7 +327,10 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 		r = start_runner(trial, launch, host, accepted, &known, &runner, &harnesses,
 				 ret_fault);
 	else
-		r = plan_make(&work->plan, host, launch, ret_fault);
+		r = plan_make_session(&work->plan, host, launch, NULL, grader_grading(trial),
+				      ret_fault);
+	if (r == 0)
+		r = grader_check_plan(trial, work->plan, ret_fault);
 	if (r == 0 && work->arm_note)
 		r = text_list_add_format(&work->plan->notes, "the Arm %s has changed: %s",
 					 accepted->arm_name, work->arm_note);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "queue/arm_look.h"
+#include "queue/grader.h"
 #include "queue/login.h"
 #include "queue/look.h"
 
@@ -95,5 +96,6 @@ int start_runner(struct trial *trial, const struct launch_request *launch,
 	if (r != 0)
 		return r;
 	harnesses_fill(ret, runner, launch);
-	return plan_make_runner(&trial->work->plan, host, launch, runner, ret_fault);
+	return plan_make_runner(&trial->work->plan, host, launch, runner, grader_grading(trial),
+				ret_fault);
 }

@@ -18,6 +18,7 @@
 #include "base/space.h"
 #include "queue/arm_launch.h"
 #include "queue/frozen.h"
+#include "queue/grader.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
 #include "queue/login.h"
@@ -45,6 +46,8 @@ struct submit {
 	struct trial_login *login;
 	struct trial *trial; /* made already; it may have a slot */
 	bool shares;
+	uint64_t of;		 /* of a Grader: the Trial that it judges; else 0 */
+	bool refused;		 /* for refusal, unless there is a Trial of its key */
 	bool waits;		 /* counted as accepting */
 	struct pair_list labels; /* point into spec_message */
 	struct text_list warnings;
@@ -61,6 +64,7 @@ struct submit {
 	bool folder_made;
 	uint8_t prompt_digest[SHA256_DIGEST_SIZE];
 	struct fault fault;
+	struct fault refusal;
 };
 
 static void submit_free(struct submit *submit)
@@ -79,6 +83,7 @@ static void submit_free(struct submit *submit)
 	msgpack_sbuffer_destroy(&submit->facts);
 	msgpack_sbuffer_destroy(&submit->asked);
 	fault_done(&submit->fault);
+	fault_done(&submit->refusal);
 	free(submit);
 	queue_call_ended(queue);
 }
@@ -110,6 +115,7 @@ static struct trial *submit_make_trial(struct submit *submit)
 	if (trial) {
 		trial->repository = steal(&submit->repository);
 		trial->shares = submit->shares;
+		trial->of = submit->of;
 		login_attach(trial, steal(&submit->login));
 	}
 	return trial;
@@ -168,6 +174,9 @@ static void on_inserted(struct ledger_call *call)
 		submit->done(submit->context, &result);
 		submit_free(submit);
 		return;
+	case -ENOENT:
+		fault_move(&submit->fault, &submit->refusal);
+		break;
 	case -ENOTUNIQ:
 		fault_set(&submit->fault, ERROR_conflict,
 			  "key: \"%s\" belongs to Trial %llu, which was launched differently",
@@ -196,8 +205,9 @@ static void on_inserted(struct ledger_call *call)
  */
 static bool submit_may_claim(struct submit *submit)
 {
-	if (!sched_is_free(submit->queue) ||
-	    !repository_is_free(submit->repository, submit->shares))
+	if (submit->refused || !sched_is_free(submit->queue) ||
+	    grader_must_wait(submit->queue, submit->of) ||
+	    !repository_is_free(submit->repository, submit->shares, submit->of != 0))
 		return false;
 	submit->trial = submit_make_trial(submit);
 	return submit->trial && login_take_at_once(submit->trial);
@@ -212,6 +222,7 @@ static void submit_insert(struct submit *submit)
 		.spec = {.data = (const uint8_t *)submit->spec.data, .size = submit->spec.size},
 		.facts = {.data = (const uint8_t *)submit->facts.data, .size = submit->facts.size},
 		.labels = submit->labels,
+		.only_existing = submit->refused,
 	};
 	struct blob asked = {.data = (const uint8_t *)submit->asked.data,
 			     .size = submit->asked.size};
@@ -445,6 +456,7 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	submit->labels = stored.labels;
 	submit->repository = repository_get(submit->queue, request);
 	submit->shares = request->share_repository;
+	submit->of = launch_judges(request) ? request->of : 0;
 	submit->login = login_get(submit->queue, host->config, request, facts, &r);
 	if (r < 0)
 		return r;
@@ -569,6 +581,27 @@ static int submit_settle(struct submit *submit, struct launch_request *request,
 void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int prompt_fd,
 			 const struct trial_facts *facts, submit_done done, void *context)
 {
+	if (launch_judges(asked))
+		grader_submit(queue, asked, prompt_fd, facts, done, context);
+	else
+		submit_begin(queue, asked, prompt_fd, facts, NULL, done, context);
+}
+
+/* What is refused may have been accepted before, under its key: then that is the answer. */
+static int submit_hold_back(struct submit *submit, const struct launch_request *request,
+			    struct fault *refusal)
+{
+	if (!refusal)
+		return 0;
+	submit->refused = true;
+	fault_move(request->has.key ? &submit->refusal : &submit->fault, refusal);
+	return request->has.key ? 0 : FAULT;
+}
+
+void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_fd,
+		  const struct trial_facts *facts, struct fault *refusal, submit_done done,
+		  void *context)
+{
 	static const struct trial_facts none;
 	_cleanup_(arm_accepted_done) struct arm_accepted accepted = {0};
 	struct submit_result failed = {.result = -ENOMEM};
@@ -587,10 +620,13 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	submit->done = done;
 	submit->context = context;
 	submit->fault = FAULT_INIT;
+	submit->refusal = FAULT_INIT;
 	msgpack_sbuffer_init(&submit->spec);
 	msgpack_sbuffer_init(&submit->facts);
 	msgpack_sbuffer_init(&submit->asked);
-	r = submit_settle(submit, request, &accepted, &facts);
+	r = submit_hold_back(submit, request, refusal);
+	if (r == 0)
+		r = submit_settle(submit, request, &accepted, &facts);
 	if (r == 0)
 		r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)
@@ -598,7 +634,7 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	if (r == 0 && facts)
 		r = view_encode(&submit->facts, &trial_facts_type, facts);
 	FAULT_POINT(accept_checked);
-	if (r == 0 && request->has.of) {
+	if (r == 0 && request->has.of && !launch_judges(request)) {
 		submit->call.done = on_of_got;
 		ledger_get(queue->ledger, &submit->call, request->of);
 		return;

@@ -35,7 +35,11 @@ struct trial {
 	bool in_repository;	 /* it waits for its repository */
 	bool writing;		 /* it has its repository */
 	bool shares;		 /* it does not wait for others that write to it */
-	bool slot;		 /* it holds a slot */
+	uint64_t of;		 /* of a Grader: the Trial that it judges; else 0 */
+	struct trial *awaited;	 /* that one, while it waits for its end; or NULL */
+	LIST_ENTRY(trial) grader_link;
+	LIST_HEAD(, trial) graders; /* that wait for it */
+	bool slot;		    /* it holds a slot */
 	bool fresh;		 /* its next attempt has a keeper of its own, no spare */
 	bool cancel;		 /* a cancel was accepted: it must not start */
 	bool stuck;		 /* its end is overdue, and its keeper at work on it */

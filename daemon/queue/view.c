@@ -10,6 +10,7 @@
 #include "queue/view.h"
 
 #include "keeper/record.h"
+#include "plan/grading.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -56,8 +57,8 @@ static void view_harness(struct trial_view *trial, const struct launch_request *
 {
 	trial->has.harness = spec->harness != NULL;
 	trial->harness = (struct trial_harness){
-		.has = {.name = true, .of = spec->has.of},
-		.of = spec->of,
+		.has = {.name = true, .of = spec->has.of && !launch_judges(spec)},
+		.of = launch_judges(spec) ? 0 : spec->of,
 		.name = spec->harness,
 		.model = spec->model,
 		.effort = spec->effort,
@@ -108,6 +109,8 @@ static void view_spec(struct trial_view *trial, const struct launch_request *spe
 	trial->role = spec->has.role ? spec->role : ROLE_trial;
 	if (!spec->has.repository_mode)
 		trial->repository_mode = trial->role == ROLE_grader ? MODE_ro : MODE_rw;
+	trial->of = spec->of;
+	trial->has.of = launch_judges(spec);
 	trial->cwd = spec->cwd;
 	trial->network = spec->has.network ? spec->network : NETWORK_none;
 	trial->labels = spec->labels;

@@ -393,6 +393,10 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_arm_show] = {handle_arm_show, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_arm_verify] = {handle_arm_verify, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_arm_diff] = {handle_arm_diff, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_bar_set] = {handle_bar_set, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_bar_list] = {handle_bar_list, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_bar_show] = {handle_bar_show, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_panel_check] = {handle_panel_check, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_status] = {handle_status, UNKNOWN_KEYS_IGNORED, true},
 	[VERB_shutdown] = {handle_shutdown, UNKNOWN_KEYS_IGNORED, true},
 };

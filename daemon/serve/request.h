@@ -81,6 +81,10 @@ void handle_arm_list(struct request *request, const void *arguments);
 void handle_arm_show(struct request *request, const void *arguments);
 void handle_arm_verify(struct request *request, const void *arguments);
 void handle_arm_diff(struct request *request, const void *arguments);
+void handle_bar_set(struct request *request, const void *arguments);
+void handle_bar_list(struct request *request, const void *arguments);
+void handle_bar_show(struct request *request, const void *arguments);
+void handle_panel_check(struct request *request, const void *arguments);
 
 /* logs.c: the Trial it follows has changed; the client takes more again; the request ends. */
 void logs_trial_changed(struct request *request, const struct ledger_row *row);

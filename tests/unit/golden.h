@@ -72,6 +72,18 @@ int reply_arm_show(msgpack_sbuffer *buffer);
 int reply_arm_verify(msgpack_sbuffer *buffer);
 int reply_arm_diff(msgpack_sbuffer *buffer);
 
+/* golden_bar.c */
+int request_launch_bar(msgpack_sbuffer *buffer);
+int reply_launch_bar(msgpack_sbuffer *buffer);
+int request_bar_set(msgpack_sbuffer *buffer);
+int reply_bar_set(msgpack_sbuffer *buffer);
+int request_bar_list(msgpack_sbuffer *buffer);
+int reply_bar_list(msgpack_sbuffer *buffer);
+int request_bar_show(msgpack_sbuffer *buffer);
+int reply_bar_show(msgpack_sbuffer *buffer);
+int request_panel_check(msgpack_sbuffer *buffer);
+int reply_panel_check(msgpack_sbuffer *buffer);
+
 /* For all. */
 #define LIST(items)                                                                                \
 	{                                                                                          \

@@ -115,6 +115,8 @@ static void print_words(void)
 	PROTOCOL_NETWORKS(PRINT_WORD_)
 	heading("VERDICT: what was made of a connection");
 	PROTOCOL_VERDICTS(PRINT_WORD_)
+	heading("VOTE: what a Grader says of a result");
+	PROTOCOL_VOTES(PRINT_WORD_)
 	heading("BACKEND: backends");
 	PROTOCOL_BACKENDS(PRINT_WORD_)
 	heading("STREAM: streams");
@@ -135,7 +137,7 @@ static const char *const type_names[FIELD_TYPE_COUNT] = {FIELD_TYPES(TYPE_NAME_)
 static bool is_list(enum field_type type)
 {
 	return type != FIELD_LIMITS && type != FIELD_BOUNDARY && type != FIELD_TRIAL &&
-	       type != FIELD_TRIAL_HARNESS && type != FIELD_CONNECTION_SUM &&
+	       type != FIELD_TRIAL_HARNESS && type != FIELD_TRIAL_VERDICT && type != FIELD_CONNECTION_SUM &&
 	       type != FIELD_SANDBOX && type != FIELD_ARM_FOLDER && type != FIELD_ARM_SPEC &&
 	       type != FIELD_ARM;
 }

@@ -192,6 +192,7 @@ static void make_scalar(struct sample *sample, const struct field *field, bool a
 	case FIELD_BOUNDARY:
 	case FIELD_TRIAL:
 	case FIELD_TRIAL_HARNESS:
+	case FIELD_TRIAL_VERDICT:
 	case FIELD_CONNECTION_SUM:
 	case FIELD_SANDBOX:
 	case FIELD_ARM_FOLDER:

@@ -40,6 +40,7 @@
 	X(record)                                                                                  \
 	X(segments)                                                                                \
 	X(terminal)                                                                                \
+	X(verdict)                                                                                 \
 	X(version)                                                                                 \
 	X(view)
 

@@ -7,15 +7,17 @@
 extern const struct command command_launch, command_list, command_show, command_wait, command_logs,
 	command_net, command_watch, command_cancel, command_pause, command_resume, command_drain,
 	command_prune, command_doctor, command_diff, command_harness, command_logins, command_login,
-	command_status, command_shutdown, command_help, command_export, command_rerun, command_arm;
+	command_status, command_shutdown, command_help, command_export, command_rerun, command_arm,
+	command_bar, command_panel;
 
 const struct command *const commands[] = {
-	&command_launch, &command_rerun,    &command_list,   &command_export,
-	&command_show,	 &command_diff,	    &command_wait,   &command_logs,
-	&command_net,	 &command_watch,    &command_cancel, &command_pause,
-	&command_resume, &command_drain,    &command_prune,  &command_doctor,
-	&command_arm,	 &command_harness,  &command_logins, &command_login,
-	&command_status, &command_shutdown, &command_help,   NULL,
+	&command_launch, &command_rerun, &command_list,	  &command_export,
+	&command_show,	 &command_diff,	 &command_wait,	  &command_logs,
+	&command_net,	 &command_watch, &command_cancel, &command_pause,
+	&command_resume, &command_drain, &command_prune,  &command_doctor,
+	&command_arm,	 &command_bar,	 &command_panel,  &command_harness,
+	&command_logins, &command_login, &command_status, &command_shutdown,
+	&command_help,	 NULL,
 };
 
 const struct option global_options[] = {

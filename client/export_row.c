@@ -68,6 +68,9 @@ static const char *const keys[] = {
 	"no_sandbox",
 	"of",
 	"verdict",
+	"bar",
+	"seat",
+	"families",
 };
 
 /* Those of harness. */

@@ -31,6 +31,10 @@ const struct option spec_options[] = {
 	 "in the place of COMMAND: a session of this Harness, whose task is the prompt"},
 	{"arm", 0, "ID", NULL, COMPLETE_NOTHING, false,
 	 "in the place of COMMAND: what this Arm froze (trialctl arm list); 8 digits will do"},
+	{"bar", 0, "NAME", NULL, COMPLETE_NOTHING, false,
+	 "the Bar of the Experiment that it is of (trialctl bar list)"},
+	{"seat", 0, "NAME", NULL, COMPLETE_NOTHING, false,
+	 "in the place of COMMAND, of a grader: the seat of that Bar that it has"},
 	{"model", 0, "MODEL", NULL, COMPLETE_NOTHING, false, "of a harness: its model"},
 	{"effort", 0, "EFFORT", NULL, COMPLETE_NOTHING, false,
 	 "of a harness: how much effort the model is to make"},
@@ -118,6 +122,8 @@ static const struct reader {
 } readers[] = {
 	{"harness", READ_TEXT, NULL, "harness", 0},
 	{"arm", READ_TEXT, NULL, "arm", 0},
+	{"bar", READ_TEXT, NULL, "bar", 0},
+	{"seat", READ_TEXT, NULL, "seat", 0},
 	{"model", READ_TEXT, NULL, "model", 0},
 	{"effort", READ_TEXT, NULL, "effort", 0},
 	{"resume", READ_TEXT, NULL, "resume", 0},
@@ -631,7 +637,7 @@ static int fill(struct context *context, const struct arguments *arguments, stru
 	if (!arguments_given(arguments, "spec"))
 		note_usual_origins(&context->origins);
 	if (!json_object_get(launch, "command") && !json_object_get(launch, "harness") &&
-	    !json_object_get(launch, "arm")) {
+	    !json_object_get(launch, "arm") && !json_object_get(launch, "seat")) {
 		/* A key of --spec that is misspelled is what is wrong, not that there is no command. */
 		r = check(context, spec);
 		return r ? r

@@ -500,6 +500,7 @@ void trial_print(const struct context *context, const json_t *trial)
 {
 	char *end = trial_end(trial);
 	char *hold = hold_text(trial);
+	char *families = json_display_command(json_object_get(trial, "families"));
 
 	json_print_field(trial, "id", "id");
 	json_print_field(trial, "uuid", "uuid");
@@ -517,6 +518,9 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "rerun_of", "rerun of");
 	json_print_field(trial, "arm_name", "arm");
 	json_print_field(trial, "arm", "arm id");
+	json_print_field(trial, "bar", "bar");
+	json_print_field(trial, "seat", "seat");
+	print_field(stdout, "families", families);
 	json_print_field(trial, "role", "role");
 	json_print_field(trial, "of", "judges");
 	print_verdict(json_object_get(trial, "verdict"));
@@ -534,4 +538,5 @@ void trial_print(const struct context *context, const json_t *trial)
 	plan_print(context, trial);
 	free(end);
 	free(hold);
+	free(families);
 }

@@ -30,6 +30,7 @@
 #include "doctor/harness_file.h"
 #include "base/no_sandbox.h"
 #include "plan/arm_store.h"
+#include "plan/bar_store.h"
 #include "plan/plan.h"
 #include "queue/witness.h"
 #include "serve/harness_folders.h"
@@ -66,6 +67,7 @@ struct daemon {
 	int seccomp_fd;
 	struct plan_bwrap bwrap;
 	struct arm_store arms;
+	struct bar_store bars;
 	Ledger *ledger;
 	Launcher *launcher;
 	Guard *guard;
@@ -359,6 +361,9 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	if (r == 0)
 		r = arm_store_open(&daemon->arms, daemon->state_fd, daemon->state_folder,
 				   ret_fault);
+	if (r == 0)
+		r = bar_store_open(&daemon->bars, daemon->state_fd, daemon->state_folder,
+				   ret_fault);
 	return r;
 }
 
@@ -510,6 +515,7 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		.launcher = daemon->launcher,
 		.host = &daemon->host,
 		.arms = &daemon->arms,
+		.bars = &daemon->bars,
 		.trials_fd = daemon->trials_fd,
 		.trials_folder = daemon->trials_folder,
 	};
@@ -528,6 +534,7 @@ static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
 		.launcher = daemon->launcher,
 		.host = &daemon->host,
 		.arms = &daemon->arms,
+		.bars = &daemon->bars,
 		.shutdown = on_shutdown_asked,
 		.context = daemon,
 	};
@@ -571,6 +578,7 @@ static void daemon_done(struct daemon *daemon)
 {
 	plan_bwrap_done(&daemon->bwrap);
 	arm_store_close(&daemon->arms);
+	bar_store_close(&daemon->bars);
 	fd_close(daemon->seccomp_fd);
 	harness_set_free(daemon->host.harnesses);
 	plan_host_done(&daemon->host);
@@ -650,6 +658,7 @@ int main(int argc, char **argv)
 		.seccomp_fd = -1,
 		.bwrap = {.fd = -1},
 		.arms = ARM_STORE_INIT,
+		.bars = BAR_STORE_INIT,
 	};
 	struct fault fault = FAULT_INIT;
 	int status, r;

@@ -11,6 +11,7 @@
  */
 #define FAULT_POINTS(X)                                                                            \
 	X(accept_checked, "a launch was found good; nothing is kept")                              \
+	X(accept_bar, "its Bar is marked as used; nothing else is kept")                           \
 	X(accept_prompt, "its prompt is in the Trial's folder, and synced")                        \
 	X(accept_committed, "it is in the ledger; nobody has been told")                           \
 	X(accept_replied, "its client's reply is queued")                                          \

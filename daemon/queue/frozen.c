@@ -50,6 +50,8 @@ void frozen_take(struct trial_facts *ret_facts, uint64_t of, const struct trial_
 		.arm_name = old->arm_name,
 		.arm = old->arm,
 		.asked = old->asked,
+		.families = old->families,
+		.bar_id = old->bar_id,
 	};
 }
 
@@ -73,6 +75,8 @@ void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted)
 	facts->arm_name = accepted->arm_name;
 	facts->arm = accepted->arm;
 	facts->asked = accepted->asked;
+	facts->families = accepted->families;
+	facts->bar_id = accepted->bar_id;
 }
 
 /* --- What is different ---------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
  * refusal is held back until the ledger has said that there is none (submit.c).
  */
 #include "queue/grader.h"
+#include "queue/bar_launch.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -103,6 +104,9 @@ static void on_judged(struct ledger_call *call)
 		r = judged_take(queue, call->row, &submit->judged, &ended, &submit->fault);
 	if (r == 0)
 		r = check_repository(&submit->judged, submit->launch.repository, &submit->fault);
+	/* A rerun has the seat that it had. */
+	if (r == 0 && !submit->facts.has.rerun_of)
+		r = bar_seat_check(queue, &submit->launch, call->row, &submit->fault);
 	if (r == 0 && ended && submit->judged.repository) {
 		struct blob named = {.data = (const uint8_t *)submit->judged.repository,
 				     .size = strlen(submit->judged.repository)};

@@ -44,6 +44,7 @@ struct Queue {
 	Launcher *launcher;
 	const struct plan_host *host;
 	const struct arm_store *arms;
+	struct bar_store *bars;
 	int trials_fd;
 	char *trials_folder;
 	char *boot_id;

@@ -56,6 +56,7 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	queue->launcher = options->launcher;
 	queue->host = options->host;
 	queue->arms = options->arms;
+	queue->bars = options->bars;
 	queue->trials_fd = options->trials_fd;
 	queue->trials_folder = strdup(options->trials_folder);
 	queue->boot_id = malloc(SD_ID128_STRING_MAX);

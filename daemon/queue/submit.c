@@ -17,6 +17,7 @@
 #include "base/now.h"
 #include "base/space.h"
 #include "queue/arm_launch.h"
+#include "queue/bar_launch.h"
 #include "queue/frozen.h"
 #include "queue/grader.h"
 #include "queue/kept_session.h"
@@ -58,6 +59,9 @@ struct submit {
 	char *prompt;	       /* inline bytes, copied */
 	size_t prompt_size;
 	char *prompt_file;
+	char *bar; /* that it names, which is marked as used; or NULL */
+	char bar_id[BAR_ID_BYTES + 1];
+	int bar_result;	   /* of the mark, from the thread */
 	int prompt_fd;	   /* that the client sent, or -1 */
 	int prompt_result; /* 0, FAULT or -errno, from the thread */
 	bool has_prompt;
@@ -76,6 +80,7 @@ static void submit_free(struct submit *submit)
 	login_put(submit->login);
 	free(submit->prompt);
 	free(submit->prompt_file);
+	free(submit->bar);
 	fd_close(submit->prompt_fd);
 	message_free(submit->spec_message);
 	msgpack_sbuffer_destroy(&submit->spec);
@@ -506,8 +511,8 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 			  &submit->fault);
 }
 
-/* It was looked at: 0, FAULT, -errno. */
-static void submit_go_on(struct submit *submit, int r)
+/* Nothing stands in its way: its prompt, then its row. */
+static void submit_keep(struct submit *submit, int r)
 {
 	Queue *queue = submit->queue;
 
@@ -521,6 +526,41 @@ static void submit_go_on(struct submit *submit, int r)
 		fault_errno(&submit->fault, r, "launch");
 	if (r)
 		submit_refuse(submit);
+}
+
+static void mark_work(uv_work_t *work)
+{
+	struct submit *submit = container_of(work, struct submit, work);
+
+	submit->bar_result = bar_store_use(submit->queue->bars, submit->bar, submit->bar_id,
+					   now_microseconds());
+}
+
+static void on_marked(uv_work_t *work, int status)
+{
+	struct submit *submit = container_of(work, struct submit, work);
+	int r = status < 0 ? status : submit->bar_result;
+
+	FAULT_POINT(accept_bar);
+	if (r == -ESTALE || r == -ENOENT || r == -EBADMSG)
+		r = fault_set(&submit->fault, ERROR_unavailable,
+			      "bar: %s has just been changed; launch again", submit->bar);
+	else if (r < 0)
+		r = fault_set(&submit->fault, ERROR_unavailable,
+			      "bar: %s could not be marked as used: %s; nothing was recorded",
+			      submit->bar, strerror(-r));
+	submit_keep(submit, r);
+}
+
+/* It was looked at: 0, FAULT, -errno. */
+static void submit_go_on(struct submit *submit, int r)
+{
+	bool marks = r == 0 && submit->bar && !submit->refused;
+
+	if (marks)
+		r = uv_queue_work(submit->queue->loop, &submit->work, mark_work, on_marked);
+	if (!marks || r < 0)
+		submit_keep(submit, r);
 }
 
 /* The Trial whose session it is to go on with. */
@@ -552,10 +592,15 @@ void queue_submit(Queue *queue, const struct launch_request *request, int prompt
  * started: what its Arm says, and the network. *facts may become those of accepted.
  */
 static int submit_settle(struct submit *submit, struct launch_request *request,
-			 struct arm_accepted *accepted, const struct trial_facts **facts)
+			 struct arm_accepted *accepted, struct bar_accepted *bar,
+			 const struct trial_facts **facts)
 {
-	int r;
+	Queue *queue = submit->queue;
+	bool again = *facts && (*facts)->has.rerun_of;
+	int r = again ? 0 : bar_accept(queue, request, bar, &submit->fault);
 
+	if (r != 0)
+		return r;
 	/* A rerun's launch is what its Arm made of it already. */
 	if (request->arm && !(*facts && (*facts)->arm_id)) {
 		r = arm_accept(submit->queue, request, accepted, &submit->fault);
@@ -575,7 +620,15 @@ static int submit_settle(struct submit *submit, struct launch_request *request,
 					   ? NETWORK_host
 					   : submit->queue->host->config->network;
 	}
-	return 0;
+	if (again)
+		return 0;
+	r = bar_settle(queue, request, accepted->known.message ? &accepted->known.arm : NULL, bar,
+		       facts, &submit->fault);
+	if (r != 0 || !bar->named)
+		return r;
+	memcpy(submit->bar_id, bar->kept.id, sizeof(submit->bar_id));
+	submit->bar = strdup(request->bar);
+	return submit->bar ? 0 : -ENOMEM;
 }
 
 void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int prompt_fd,
@@ -604,6 +657,7 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 {
 	static const struct trial_facts none;
 	_cleanup_(arm_accepted_done) struct arm_accepted accepted = {0};
+	_cleanup_(bar_accepted_done) struct bar_accepted bar = {0};
 	struct submit_result failed = {.result = -ENOMEM};
 	struct launch_request settled = *asked, *request = &settled;
 	struct submit *submit = calloc(1, sizeof(*submit));
@@ -626,7 +680,7 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 	msgpack_sbuffer_init(&submit->asked);
 	r = submit_hold_back(submit, request, refusal);
 	if (r == 0)
-		r = submit_settle(submit, request, &accepted, &facts);
+		r = submit_settle(submit, request, &accepted, &bar, &facts);
 	if (r == 0)
 		r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)

@@ -17,6 +17,7 @@
  * is in the ledger. A Trial's state changes in trial_set_state and nowhere else.
  */
 typedef struct Queue Queue;
+struct bar_store;
 
 struct trial {
 	RB_ENTRY(trial) by_id;
@@ -71,6 +72,7 @@ struct queue_options {
 	Launcher *launcher;
 	const struct plan_host *host;
 	const struct arm_store *arms; /* NULL: no launch names one */
+	struct bar_store *bars;	      /* NULL: no launch names one */
 	int trials_fd;
 	const char *trials_folder; /* its path, for people */
 };

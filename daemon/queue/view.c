@@ -118,6 +118,10 @@ static void view_spec(struct trial_view *trial, const struct launch_request *spe
 	trial->has.repository = spec->repository != NULL;
 	trial->has.cwd = spec->cwd != NULL;
 	trial->has.labels = spec->has.labels;
+	trial->bar = spec->bar;
+	trial->has.bar = spec->bar != NULL;
+	trial->seat = spec->seat;
+	trial->has.seat = spec->seat != NULL;
 }
 
 /* The record's keys are the Trial's keys: OUTCOME_FIELDS stands in both tables. */
@@ -242,6 +246,8 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		trial->has.arm = facts.arm_id != NULL;
 		trial->arm_name = facts.arm_name;
 		trial->has.arm_name = facts.arm_name != NULL;
+		trial->families = facts.families;
+		trial->has.families = facts.families.count > 0;
 		trial->no_sandbox = facts.no_sandbox;
 		trial->has.no_sandbox = facts.has.no_sandbox;
 		trial->rerun_of = facts.rerun_of;

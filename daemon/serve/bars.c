@@ -1,33 +1,472 @@
 /* SPDX-License-Identifier: MIT */
 
-/* The verbs about Bars and Panels. */
+/*
+ * The verbs about Bars and Panels. A Bar is read at once, being one small file; what waits for the disk,
+ * or reads all of them, is done on a thread. Who asked may have left by then: a Bar is kept all the same.
+ */
 #include "serve/request.h"
 
-static void refuse_all(struct request *request)
+#include <string.h>
+
+#include "base/list.h"
+#include "base/now.h"
+#include "plan/bar_store.h"
+#include "plan/panel.h"
+#include "queue/bar_launch.h"
+
+#define PAGE 50
+#define PAGE_BYTES (FRAME_BYTES_MAX / 2)
+
+static Server *server_of(const struct request *request)
 {
-	request_refuse(request, ERROR_unknown_verb, "this daemon has no such verb", NULL);
+	return request->session->server;
+}
+
+/* FAULT or -errno; consumes the request. */
+static void refuse(struct request *request, int r, const struct fault *fault)
+{
+	if (r == FAULT)
+		request_refuse(request, fault->code, fault->message, fault->hint);
+	else
+		request_refuse(request, ERROR_internal, strerror(-r), NULL);
+}
+
+static struct bar_view view_of(const struct bar_kept *kept)
+{
+	const struct bar *bar = &kept->held.bar;
+
+	return (struct bar_view){
+		.has = {.name = true,
+			.created_at = true,
+			.used = true,
+			.used_at = kept->used_at != 0,
+			.legacy = true,
+			.votes = true,
+			.breadth = true,
+			.seats = true},
+		.name = bar->name,
+		.id = kept->id,
+		.created_at = kept->created_at,
+		.used = kept->used,
+		.used_at = kept->used_at,
+		.legacy = kept->held.legacy,
+		.votes = bar->votes,
+		.breadth = bar->breadth,
+		.seats = bar->seats,
+		.stand_ins = bar->stand_ins,
+		.standard = bar->standard,
+	};
+}
+
+/* --- bar_set -------------------------------------------------------------------------------------- */
+
+struct setting {
+	uv_work_t work;
+	struct request *request;
+	char name[BAR_NAME_BYTES_MAX + 1];
+	msgpack_sbuffer bytes; /* canonical form */
+	bool only_existing;    /* without families: there is one that asks for the same */
+	uint64_t now;
+	struct text_list warnings;
+	enum bar_put put;
+	struct bar_kept kept;
+	int result;
+};
+
+static void setting_free(struct setting *setting)
+{
+	msgpack_sbuffer_destroy(&setting->bytes);
+	text_list_done(&setting->warnings);
+	bar_kept_done(&setting->kept);
+	free(setting);
+}
+
+static int set_refused(int error, const char *name, struct fault *fault)
+{
+	switch (error) {
+	case -EPERM:
+		fault_set(fault, ERROR_refused,
+			  "Bar %s cannot change after the first Trial that used it", name);
+		return fault_hint(fault, "give it another name");
+	case -EUCLEAN:
+		fault_set(fault, ERROR_refused,
+			  "Bar %s cannot change after the first Trial that used it, and what is "
+			  "kept of it is damaged",
+			  name);
+		return fault_hint(fault, "set the very same again, or give it another name");
+	case -ESTALE:
+		fault_set(fault, ERROR_busy, "Bar %s has just been changed by somebody else", name);
+		return fault_hint(fault, "try again");
+	case -E2BIG:
+		fault_set(fault, ERROR_refused, "there are %d Bars already", BAR_STORE_BARS_MAX);
+		return fault_hint(fault, "trialctl bar list");
+	case -ENOMEM:
+		return error;
+	default:
+		return fault_set(fault, ERROR_unavailable,
+				 "the Bar cannot be kept in the state folder: %s",
+				 strerror(-error));
+	}
+}
+
+static int add_warnings(struct setting *setting)
+{
+	if (!setting->kept.held.legacy)
+		return 0;
+	return text_list_add_format(
+		&setting->warnings,
+		"Bar %s was saved in an older form, without families: it goes on with those that it "
+		"had then",
+		setting->name);
+}
+
+static void reply_set(struct setting *setting)
+{
+	struct bar_view view = view_of(&setting->kept);
+
+	view.existed = setting->put == BAR_PUT_EXISTED;
+	view.has.existed = true;
+	view.warnings = setting->warnings;
+	session_reply(setting->request->session, setting->request->number, &bar_set_reply_type,
+		      &view);
+	request_done(setting->request);
+	setting_free(setting);
+}
+
+static void set_work(uv_work_t *work)
+{
+	struct setting *setting = container_of(work, struct setting, work);
+	struct bar_store *store = server_of(setting->request)->options.bars;
+
+	setting->result = bar_store_put(store, setting->bytes.data, setting->bytes.size,
+					setting->now, setting->only_existing, &setting->put);
+	if (setting->result == 0)
+		setting->result = bar_store_read(store, setting->name, &setting->kept);
+}
+
+static void on_set(uv_work_t *work, int status)
+{
+	struct setting *setting = container_of(work, struct setting, work);
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	int r = status < 0 ? status : setting->result;
+
+	if (r < 0)
+		r = set_refused(r, setting->name, &fault);
+	if (r == 0)
+		r = add_warnings(setting);
+	if (r == 0) {
+		reply_set(setting);
+		return;
+	}
+	refuse(setting->request, r, &fault);
+	setting_free(setting);
+}
+
+/*
+ * One that asks for the same is there, or may not change: families are not looked for then, whatever
+ * has become of the Harnesses, Arms and providers since.
+ */
+static int set_form(struct setting *setting, const struct bar_spec *spec, struct fault *fault)
+{
+	Server *server = server_of(setting->request);
+	_cleanup_(bar_held_done) struct bar_held held = BAR_HELD_INIT;
+	_cleanup_(bar_kept_done) struct bar_kept kept = BAR_KEPT_INIT;
+	char id[BAR_ID_BYTES + 1];
+	int r = bar_make(spec, &held), found;
+
+	if (r < 0)
+		return r;
+	found = bar_store_read(server->options.bars, spec->name, &kept);
+	setting->only_existing = found == 0 && bar_same_asked(&kept.held.bar, &held.bar);
+	if (found == 0 && kept.used && !setting->only_existing)
+		return set_refused(-EPERM, spec->name, fault);
+	if (!setting->only_existing) {
+		bar_held_done(&held);
+		r = bar_freeze(server->options.queue, spec, &held, &setting->warnings, fault);
+	}
+	if (r == 0) {
+		msgpack_sbuffer_destroy(&setting->bytes);
+		r = bar_encode(&held.bar, &setting->bytes, id);
+	}
+	return r;
 }
 
 void handle_bar_set(struct request *request, const void *arguments)
 {
-	(void)arguments;
-	refuse_all(request);
+	const struct bar_spec *spec = &((const struct bar_set_request *)arguments)->spec;
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct setting *setting;
+	int r = bar_spec_check(spec, &fault);
+
+	if (r != 0) {
+		refuse(request, r, &fault);
+		return;
+	}
+	setting = calloc(1, sizeof(*setting));
+	if (!setting) {
+		refuse(request, -ENOMEM, NULL);
+		return;
+	}
+	setting->request = request;
+	setting->now = now_microseconds();
+	snprintf(setting->name, sizeof(setting->name), "%s", spec->name);
+	msgpack_sbuffer_init(&setting->bytes);
+	r = set_form(setting, spec, &fault);
+	if (r == 0)
+		r = uv_queue_work(server_of(request)->loop, &setting->work, set_work, on_set);
+	if (r == 0)
+		return;
+	refuse(request, r, &fault);
+	setting_free(setting);
+}
+
+/* --- bar_show ------------------------------------------------------------------------------------- */
+
+void handle_bar_show(struct request *request, const void *arguments)
+{
+	const struct bar_show_request *show = arguments;
+	_cleanup_(bar_kept_done) struct bar_kept kept = BAR_KEPT_INIT;
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	int r = bar_known_find(server_of(request)->options.queue, show->name, &kept, &fault);
+
+	if (r == 0) {
+		struct bar_view view = view_of(&kept);
+
+		session_reply(request->session, request->number, &bar_show_reply_type, &view);
+		request_done(request);
+	} else {
+		refuse(request, r, &fault);
+	}
+}
+
+/* --- bar_list ------------------------------------------------------------------------------------- */
+
+struct listing {
+	uv_work_t work;
+	struct request *request;
+	char after[BAR_NAME_BYTES_MAX + 1];
+	size_t limit;
+	struct text_list names;
+	size_t begin, end; /* the page */
+	struct bar_kept *kept;
+	struct bar_view *views;
+	int result;
+};
+
+static void listing_free(struct listing *listing)
+{
+	for (size_t i = 0; listing->kept && i < listing->end - listing->begin; i++)
+		bar_kept_done(&listing->kept[i]);
+	free(listing->kept);
+	free(listing->views);
+	text_list_done(&listing->names);
+	free(listing);
+}
+
+/* More than its seats can take in a frame. */
+static size_t size_of(const struct bar_seat_list *seats)
+{
+	size_t size = 256;
+
+	for (size_t i = 0; i < seats->count; i++)
+		size += 1024 + seats->items[i].families.count * (FAMILY_BYTES_MAX + 2);
+	return size;
+}
+
+static int list_page(struct listing *listing, const struct bar_store *store)
+{
+	static const char *damaged[] = {"what is kept of it is damaged"};
+	size_t size = 0;
+
+	for (listing->end = listing->begin;
+	     listing->end < listing->names.count &&
+	     listing->end - listing->begin < listing->limit && size < PAGE_BYTES;
+	     listing->end++) {
+		size_t at = listing->end - listing->begin;
+		const char *name = listing->names.items[listing->end];
+		struct bar_kept *kept = &listing->kept[at];
+		struct bar_view *view = &listing->views[at];
+		int r = bar_store_read(store, name, kept);
+
+		if (r == -ENOMEM)
+			return r;
+		if (r < 0) {
+			*view = (struct bar_view){.name = name, .warnings = {1, damaged}};
+			continue;
+		}
+		*view = view_of(kept);
+		view->standard = NULL;
+		size += size_of(&view->seats) + size_of(&view->stand_ins);
+	}
+	return 0;
+}
+
+static void list_work(uv_work_t *work)
+{
+	struct listing *listing = container_of(work, struct listing, work);
+	const struct bar_store *store = server_of(listing->request)->options.bars;
+	int r = bar_store_list(store, &listing->names);
+
+	while (r == 0 && listing->begin < listing->names.count &&
+	       strcmp(listing->names.items[listing->begin], listing->after) <= 0)
+		listing->begin++;
+	listing->end = listing->begin;
+	listing->kept = calloc(listing->limit, sizeof(*listing->kept));
+	listing->views = calloc(listing->limit, sizeof(*listing->views));
+	if (!listing->kept || !listing->views)
+		r = -ENOMEM;
+	listing->result = r == 0 ? list_page(listing, store) : r;
+}
+
+static void on_listed(uv_work_t *work, int status)
+{
+	struct listing *listing = container_of(work, struct listing, work);
+	struct request *request = listing->request;
+	struct bar_list_reply answer = {.has = {.bars = true}};
+	int r = status < 0 ? status : listing->result;
+
+	if (r == 0) {
+		answer.bars.count = listing->end - listing->begin;
+		answer.bars.items = listing->views;
+		if (listing->end < listing->names.count)
+			answer.cursor = listing->names.items[listing->end - 1];
+		session_reply(request->session, request->number, &bar_list_reply_type, &answer);
+		request_done(request);
+	} else {
+		refuse(request, r, NULL);
+	}
+	listing_free(listing);
 }
 
 void handle_bar_list(struct request *request, const void *arguments)
 {
-	(void)arguments;
-	refuse_all(request);
+	const struct bar_list_request *asked = arguments;
+	struct listing *listing = calloc(1, sizeof(*listing));
+	int r = listing ? 0 : -ENOMEM;
+
+	if (r == 0) {
+		listing->request = request;
+		listing->limit = asked->has.limit && asked->limit > 0 ? asked->limit : PAGE;
+		if (asked->after)
+			snprintf(listing->after, sizeof(listing->after), "%s", asked->after);
+		r = uv_queue_work(server_of(request)->loop, &listing->work, list_work, on_listed);
+	}
+	if (r == 0)
+		return;
+	free(listing);
+	refuse(request, r, NULL);
 }
 
-void handle_bar_show(struct request *request, const void *arguments)
+/* --- panel_check ---------------------------------------------------------------------------------- */
+
+struct checking {
+	struct bar_kept kept;
+	struct arm_known arms[PANEL_ARMS_MAX];
+	struct panel panels[PANEL_ARMS_MAX];
+	struct panel_arm views[PANEL_ARMS_MAX];
+	struct panel_seat seats[PANEL_ARMS_MAX][BAR_SEATS_MAX];
+	const char *voters[PANEL_ARMS_MAX][BAR_SEATS_MAX];
+	size_t count;
+};
+
+static void checking_free(struct checking *checking)
 {
-	(void)arguments;
-	refuse_all(request);
+	for (size_t i = 0; i < checking->count; i++) {
+		panel_done(&checking->panels[i]);
+		arm_known_done(&checking->arms[i]);
+	}
+	bar_kept_done(&checking->kept);
+	free(checking);
+}
+
+static struct panel_seat seat_view(const struct panel_place *place)
+{
+	const struct bar_seat *seat = place->seat, *stand_in = place->stand_in;
+
+	return (struct panel_seat){
+		.has = {.withheld = true},
+		.seat = seat->name,
+		.harness = seat->harness,
+		.model = seat->model,
+		.arm = seat->arm,
+		.families = seat->families,
+		.withheld = place->withheld,
+		.because = place->because,
+		.stand_in = stand_in ? stand_in->name : NULL,
+		.stand_in_families = stand_in ? stand_in->families : (struct text_list){0},
+	};
+}
+
+static int check_arm(struct checking *checking, Queue *queue, const char *digits,
+		     struct fault *fault)
+{
+	size_t at = checking->count;
+	struct arm_known *known = &checking->arms[at];
+	struct panel *panel = &checking->panels[at];
+	_cleanup_free_ char *whom = NULL;
+	int r = arm_known_find(queue, digits, known, fault);
+
+	if (r != 0)
+		return r;
+	checking->count++;
+	if (asprintf(&whom, "Arm %s", known->arm.name) < 0) {
+		whom = NULL;
+		return -ENOMEM;
+	}
+	r = panel_make(&checking->kept.held.bar, whom, &known->arm.families, panel);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < panel->count; i++)
+		checking->seats[at][i] = seat_view(&panel->places[i]);
+	for (size_t i = 0; i < panel->voter_count; i++)
+		checking->voters[at][i] = panel->voters[i]->name;
+	checking->views[at] = (struct panel_arm){
+		.has = {.ok = true, .seats = true},
+		.arm = known->id,
+		.name = known->arm.name,
+		.families = known->arm.families,
+		.ok = panel->holds,
+		.reason = panel->reason,
+		.hint = panel->hint,
+		.seats = {panel->count, checking->seats[at]},
+		.voters = {panel->voter_count, checking->voters[at]},
+		.families_left = panel->families,
+	};
+	return 0;
+}
+
+static int check_all(struct checking *checking, Queue *queue,
+		     const struct panel_check_request *asked, struct fault *fault)
+{
+	int r;
+
+	if (asked->arms.count == 0)
+		return fault_set(fault, ERROR_invalid, "arms: there must be at least one");
+	r = bar_known_find(queue, asked->bar, &checking->kept, fault);
+	for (size_t i = 0; r == 0 && i < asked->arms.count; i++)
+		r = check_arm(checking, queue, asked->arms.items[i], fault);
+	return r;
 }
 
 void handle_panel_check(struct request *request, const void *arguments)
 {
-	(void)arguments;
-	refuse_all(request);
+	const struct panel_check_request *asked = arguments;
+	struct panel_check_reply answer = {.has = {.ok = true, .arms = true}, .ok = true};
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	struct checking *checking = calloc(1, sizeof(*checking));
+	int r = checking ? check_all(checking, server_of(request)->options.queue, asked, &fault)
+			 : -ENOMEM;
+
+	if (r == 0) {
+		answer.bar = checking->kept.held.bar.name;
+		answer.arms = (struct panel_arm_list){checking->count, checking->views};
+		for (size_t i = 0; i < checking->count; i++)
+			answer.ok = answer.ok && checking->views[i].ok;
+		session_reply(request->session, request->number, &panel_check_reply_type, &answer);
+		request_done(request);
+	} else {
+		refuse(request, r, &fault);
+	}
+	if (checking)
+		checking_free(checking);
 }

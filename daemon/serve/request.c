@@ -29,7 +29,8 @@ struct verb_entry {
 static bool makes_pages(enum verb verb)
 {
 	return verb == VERB_list || verb == VERB_logins || verb == VERB_login_restore ||
-	       verb == VERB_arm_prepare || verb == VERB_arm_verify || verb == VERB_arm_list;
+	       verb == VERB_arm_prepare || verb == VERB_arm_verify || verb == VERB_arm_list ||
+	       verb == VERB_bar_set || verb == VERB_bar_list;
 }
 
 static struct request *request_new(Session *session, uint64_t number, enum verb verb)

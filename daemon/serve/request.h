@@ -63,7 +63,7 @@ void request_refuse(struct request *request, enum error_code code, const char *m
 void view_shorten(struct trial_view *view);
 
 /* list.c, status.c, logs.c, watch.c, pause.c, prune.c, doctor.c, harness.c, logins.c, arms.c,
- * arm_list.c: * handlers of verbs */
+ * arm_list.c, bars.c: handlers of verbs */
 void handle_list(struct request *request, const void *arguments);
 void handle_doctor(struct request *request, const void *arguments);
 void handle_status(struct request *request, const void *arguments);

@@ -18,6 +18,7 @@ struct server_options {
 	Launcher *launcher;
 	const struct plan_host *host;
 	const struct arm_store *arms;
+	struct bar_store *bars;
 	DoctorChild *doctor;	 /* closed, with all that was asked of it, before the server */
 	const char *socket_path; /* for status */
 	/* A client asked the daemon to stop: leaving what runs, or waiting for its end. */

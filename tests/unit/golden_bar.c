@@ -53,6 +53,30 @@ int request_panel_check(msgpack_sbuffer *buffer)
 static const char *openai[] = {"openai"}, *moonshot[] = {"moonshot"};
 static const char *both[] = {"meta", "moonshot"};
 
+static struct bar_view old(struct bar_seat_list seats)
+{
+	return (struct bar_view){
+		.has = {.created_at = true,
+			.existed = true,
+			.used = true,
+			.used_at = true,
+			.legacy = true,
+			.votes = true,
+			.breadth = true},
+		.name = "old",
+		.id = BAR_ID,
+		.created_at = SUBMITTED,
+		.used = true,
+		.used_at = SUBMITTED + 1,
+		.legacy = true,
+		.votes = 1,
+		.breadth = 1,
+		.seats = seats,
+		.stand_ins = seats,
+		.standard = "It must build.\n",
+	};
+}
+
 int reply_bar_set(msgpack_sbuffer *buffer)
 {
 	struct bar_seat seats[] = {
@@ -87,30 +111,6 @@ int reply_bar_set(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 40, &bar_set_reply_type, &set);
 }
 
-static struct bar_view old(struct bar_seat_list seats)
-{
-	return (struct bar_view){
-		.has = {.created_at = true,
-			.existed = true,
-			.used = true,
-			.used_at = true,
-			.legacy = true,
-			.votes = true,
-			.breadth = true},
-		.name = "old",
-		.id = BAR_ID,
-		.created_at = SUBMITTED,
-		.used = true,
-		.used_at = SUBMITTED + 1,
-		.legacy = true,
-		.votes = 1,
-		.breadth = 1,
-		.seats = seats,
-		.stand_ins = seats,
-		.standard = "It must build.\n",
-	};
-}
-
 int reply_bar_list(msgpack_sbuffer *buffer)
 {
 	const char *damaged[] = {"what is kept of it is damaged"};
@@ -126,18 +126,11 @@ int reply_bar_list(msgpack_sbuffer *buffer)
 
 int reply_bar_show(msgpack_sbuffer *buffer)
 {
+	const char *warnings[] = {"it is of an older form"};
 	struct bar_seat seats[] = {{.name = "codex", .harness = "codex", .families = LIST(openai)}};
-	struct bar_view shown = {
-		.has = {.created_at = true, .votes = true, .breadth = true},
-		.name = "quality",
-		.id = BAR_ID,
-		.created_at = SUBMITTED,
-		.votes = 1,
-		.breadth = 1,
-		.seats = LIST(seats),
-		.standard = "It must build.\n",
-	};
+	struct bar_view shown = old((struct bar_seat_list)LIST(seats));
 
+	shown.warnings = (struct text_list)LIST(warnings);
 	return frame_write_reply(buffer, 42, &bar_show_reply_type, &shown);
 }
 

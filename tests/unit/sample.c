@@ -198,6 +198,7 @@ static void make_scalar(struct sample *sample, const struct field *field, bool a
 	case FIELD_ARM_FOLDER:
 	case FIELD_ARM_SPEC:
 	case FIELD_ARM:
+	case FIELD_BAR_SPEC:
 		sample_fill(sample, field_inner_type(field->type), all, member);
 		break;
 	default:
@@ -250,6 +251,10 @@ static void make_member(struct sample *sample, const struct field *field, bool a
 	case FIELD_ARM_PROVIDERS:
 	case FIELD_ARM_CHANGES:
 	case FIELD_ARM_VIEWS:
+	case FIELD_BAR_SEATS:
+	case FIELD_BAR_VIEWS:
+	case FIELD_PANEL_SEATS:
+	case FIELD_PANEL_ARMS:
 		make_list(sample, field, all, member);
 		break;
 	default:

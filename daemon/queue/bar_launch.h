@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#pragma once
+
+#include "plan/bar_store.h"
+#include "queue/arm_launch.h"
+
+/*
+ * What a Bar means for launches. One that names a Bar is refused, before anything is recorded, where the
+ * Bar's Panel does not hold for it; a Grader that names a seat is launched as the Bar says, and refused
+ * where that seat has no vote on the Trial that it is to judge. The families that it was decided by are
+ * kept in the Trial's facts, from then on and through every start.
+ */
+
+/* FAULT: there is none of that name, or it is damaged. bar_kept_done. */
+int bar_known_find(Queue *queue, const char *name, struct bar_kept *ret_kept,
+		   struct fault *ret_fault);
+
+/*
+ * The Bar that is asked for (checked: bar_spec_check), with the families that its seats have now and
+ * whole ids of Arms. Warnings are owned. FAULT: a Harness or an Arm of it is not there, or does not serve.
+ */
+int bar_freeze(Queue *queue, const struct bar_spec *spec, struct bar_held *ret_held,
+	       struct text_list *ret_warnings, struct fault *ret_fault);
+
+/* A launch as it is accepted; bar_accepted_done. */
+struct bar_accepted {
+	struct bar_kept kept;
+	bool named; /* kept is of the launch's Bar */
+	const struct bar_seat *seat;
+	char family[FAMILY_BYTES_MAX + 1]; /* of a Harness without an Arm */
+	const char *families[1];
+	struct trial_facts facts;
+};
+
+/* What its seat says, written into launch, which then names an Arm or a Harness. FAULT. */
+int bar_accept(Queue *queue, struct launch_request *launch, struct bar_accepted *ret_accepted,
+	       struct fault *ret_fault);
+/*
+ * Now that launch says all that it will. arm: that it names, or NULL. *facts, maybe NULL, become those of
+ * accepted where there is something to add. FAULT: the Panel does not hold.
+ */
+int bar_settle(Queue *queue, const struct launch_request *launch, const struct arm *arm,
+	       struct bar_accepted *accepted, const struct trial_facts **facts,
+	       struct fault *ret_fault);
+void bar_accepted_done(struct bar_accepted *accepted);
+
+/* Of a Grader's launch: whether its seat votes on this Trial's result. FAULT: its vote is withheld. */
+int bar_seat_check(Queue *queue, const struct launch_request *launch,
+		   const struct ledger_row *judged, struct fault *ret_fault);

@@ -310,7 +310,7 @@ static bool bar_sound(const struct bar *bar)
 		for (size_t j = 0; j < seat->families.count; j++)
 			if (!provider_name_valid(seat->families.items[j]))
 				return false;
-		if (!seat->name)
+		if (!seat->name || (seat->arm && strlen(seat->arm) != ARM_ID_BYTES))
 			return false;
 		seat->families = (struct text_list){0};
 		seat->has.families = false;

@@ -232,6 +232,10 @@ int plan_build_runner(struct plan **ret_plan, const struct plan_host *host,
 		      struct system_facts *facts, const struct launch_request *launch,
 		      const struct runner_plan *runner, struct fault *ret_fault);
 
+int plan_build_grader(struct plan **ret_plan, const struct plan_host *host,
+		      struct system_facts *facts, const struct launch_request *launch,
+		      const struct grading *grading, struct fault *ret_fault);
+
 /*
  * Appends an operation with copies of destination and source (may be NULL); NULL when out of
  * memory. The pointer is good until the next one is added.

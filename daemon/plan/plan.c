@@ -311,6 +311,13 @@ int plan_build(struct plan **ret_plan, const struct plan_host *host, struct syst
 	return build(ret_plan, host, facts, launch, NULL, NULL, NULL, ret_fault);
 }
 
+int plan_build_grader(struct plan **ret_plan, const struct plan_host *host,
+		      struct system_facts *facts, const struct launch_request *launch,
+		      const struct grading *grading, struct fault *ret_fault)
+{
+	return build(ret_plan, host, facts, launch, NULL, NULL, grading, ret_fault);
+}
+
 static bool names_a_path(const struct launch_request *launch)
 {
 	return launch->repository || launch->build || launch->skills || launch->cwd ||

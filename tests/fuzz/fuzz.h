@@ -13,6 +13,7 @@
  * with replay.c; tests/unit/test_corpus.c calls them all, on tests/fuzz/corpus/NAME.
  */
 #define FUZZ_TARGETS(X)                                                                            \
+	X(bar)                                                                                     \
 	X(bind)                                                                                    \
 	X(cgroup)                                                                                  \
 	X(channel)                                                                                 \

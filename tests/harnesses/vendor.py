@@ -112,6 +112,10 @@ def arguments_for(schema, values):
     return found
 
 
+# What a test has the model say behind its last word.
+AFTER_DONE = [""]
+
+
 def next_step(tools, results, folder):
     """tools: {name: schema}; results: the tools' answers so far, as text. What the model wants:
     ("call", name, arguments), ("text", text)."""
@@ -133,7 +137,7 @@ def next_step(tools, results, folder):
                 "content": word, "contents": word, "file_content": word})
         command = "printf %%s %s >answer" % word
         return "call", shell, arguments_for(tools[shell], dict(run, command=command, cmd=command))
-    return "text", "Done: " + word
+    return "text", "Done: " + word + AFTER_DONE[0]
 
 
 def text_of(content):

@@ -669,6 +669,7 @@ const struct golden goldens[] = {
 	{"reply-arm_diff", &arm_diff_reply_type, reply_arm_diff},
 	{"request-launch-bar", &launch_request_type, request_launch_bar},
 	{"reply-launch-bar", &trial_view_type, reply_launch_bar},
+	{"reply-show-grader", &trial_view_type, reply_show_grader},
 	{"request-bar_set", &bar_set_request_type, request_bar_set},
 	{"request-bar_list", &bar_list_request_type, request_bar_list},
 	{"request-bar_show", &bar_show_request_type, request_bar_show},

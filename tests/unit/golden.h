@@ -84,6 +84,9 @@ int reply_bar_show(msgpack_sbuffer *buffer);
 int request_panel_check(msgpack_sbuffer *buffer);
 int reply_panel_check(msgpack_sbuffer *buffer);
 
+/* golden_grader.c */
+int reply_show_grader(msgpack_sbuffer *buffer);
+
 /* For all. */
 #define LIST(items)                                                                                \
 	{                                                                                          \

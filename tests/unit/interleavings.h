@@ -537,6 +537,9 @@ static inline struct ledger_work *queue_pop(struct work_queue *queue)
 struct ledger_work *ledger_work_free(struct ledger_work *work)
 {
 	ledger_row_free(work->row);
+	for (size_t i = 0; work->rows && i < work->count; i++)
+		ledger_row_free(work->rows[i]);
+	free(work->rows);
 	free(work);
 	return NULL;
 }
@@ -608,6 +611,11 @@ static inline void writer_commit(size_t most, bool fails)
 		else if (work->type == WORK_CHANGE)
 			r = store_change(store, work->id, work->from, &work->change, &work->result,
 					 &work->row, &work->number, &work->at);
+		else if (work->type == WORK_GET)
+			r = store_get(store, work->id, &work->result, &work->row);
+		else if (work->type == WORK_SINCE_END)
+			r = store_since_end(store, work->id, work->named, &work->rows,
+					    &work->count);
 		else if (work->type == WORK_SET)
 			r = store_set(store, work->setting.name, work->setting.value);
 		else

@@ -160,7 +160,8 @@ int build(struct plan_fixture *fixture, struct plan **ret_plan)
 		facts.hosts = strdup("192.0.2.1 printer\n");
 	}
 	fault_done(&fixture->fault);
-	r = plan_build(ret_plan, &fixture->host, &facts, &fixture->launch, &fixture->fault);
+	r = plan_build_grader(ret_plan, &fixture->host, &facts, &fixture->launch, fixture->grading,
+			      &fixture->fault);
 	system_facts_done(&facts);
 	return r;
 }

@@ -16,6 +16,7 @@ struct plan_fixture {
 	struct bind_spec binds[160];
 	struct pair variables[16];
 	struct fault fault;
+	const struct grading *grading; /* of a Grader; or NULL */
 };
 
 void fixture_init(struct plan_fixture *fixture);

@@ -11,6 +11,7 @@
  * ledger as it was told, and no slot, lease or Trial is left.
  */
 #include "interleavings.h"
+#include "interleavings_grader.h"
 
 #include <ftw.h>
 
@@ -38,6 +39,7 @@ struct client {
 	int key; /* -1: none */
 	bool gone;
 	bool differs; /* the key belongs to another launch */
+	bool judges;  /* there may be nothing to judge */
 };
 
 static char top[64]; /* made and removed by main: a failure ends the process that works in it */
@@ -84,29 +86,31 @@ static bool is_before(const struct trial *a, const struct trial *b)
 	return a->priority != b->priority ? a->priority > b->priority : a->id < b->id;
 }
 
-/* Whether somebody but `except` has what this one wants alone. */
+/* Whether somebody but `except` has what this one wants. */
 static bool repository_is_taken(const struct trial *trial, const struct trial *except)
 {
 	struct trial *other;
 	size_t listed = 0;
 
-	if (!trial->repository || trial->shares)
+	if (!trial->repository)
 		return false;
 	if (trial->repository != except->repository)
-		return !repository_is_free(trial->repository, false);
+		return !repository_is_free(trial->repository, trial->shares, trial->of != 0);
 	for (other = queue_first(queue); other; other = queue_next(other)) {
 		listed += other->slot;
 		if (other != trial && other != except && other->slot &&
-		    other->repository == trial->repository)
+		    other->repository == trial->repository && !goes_with(trial, other))
 			return true;
 	}
-	/* One that is claimed with its acceptance is not among them yet: it may be that one. */
+	/* One claimed with its acceptance is not among them yet. */
 	return listed < queue_slots_used(queue);
 }
 
+/* For a turn; a Grader has none before the end of what it judges. */
 static bool waits(const struct trial *trial)
 {
-	return trial->state == STATE_queued && !trial->slot && fact(trial->id)->told;
+	return trial->state == STATE_queued && !trial->slot && fact(trial->id)->told &&
+	       !grader_must_wait(queue, trial->of);
 }
 
 /* A claim: whoever waits and could go is behind it. */
@@ -141,6 +145,7 @@ static void look_at_launch(const struct keeper *keeper)
 
 	MUST(!fact(keeper->id)->ended, "Trial %llu: launched after its end",
 	     (unsigned long long)keeper->id);
+	look_at_judged(trial);
 	for (size_t i = 0; i < keeper_count; i++) {
 		const struct keeper *other = &keepers[i];
 		const struct trial *their = queue_find(queue, other->id);
@@ -150,8 +155,9 @@ static void look_at_launch(const struct keeper *keeper)
 			     (!other->opened && other->phase == PHASE_gone),
 		     "Trial %llu: launched twice", (unsigned long long)keeper->id);
 		MUST(other == keeper || other->phase == PHASE_gone || !trial->repository ||
-			     trial->shares || !their || their->repository != trial->repository,
-		     "Trials %llu and %llu write to one repository", (unsigned long long)keeper->id,
+			     !their || their->repository != trial->repository ||
+			     goes_with(trial, their),
+		     "Trials %llu and %llu have one repository", (unsigned long long)keeper->id,
 		     (unsigned long long)other->id);
 	}
 	MUST(alive <= config.max_running, "%zu keepers, MaxRunning is %u", alive,
@@ -309,9 +315,10 @@ static void on_submitted(void *context, const struct submit_result *result)
 		return;
 	}
 	if (result->result != 0) {
-		MUST(client->differs ? result->fault->code == ERROR_conflict ||
-					       result->fault->code == ERROR_unavailable
-				     : result->fault->code == ERROR_unavailable,
+		MUST(result->fault->code == ERROR_unavailable ||
+			     (client->differs && result->fault->code == ERROR_conflict) ||
+			     (client->judges && (result->fault->code == ERROR_refused ||
+						 result->fault->code == ERROR_not_found)),
 		     "refused: %s", result->fault->message);
 		free(client);
 		return;
@@ -358,6 +365,10 @@ static void launch(int key_number, bool gone, bool differs)
 		request.share_repository = chance(6) == 0;
 	}
 	request.has.share_repository = request.share_repository;
+	if (key_number < 0 && launches > 1 && chance(4) == 0) {
+		client->judges = judge(&request, first_id + chance(launches));
+		repository = -1; /* it is that one's */
+	}
 	if (repository >= 0) {
 		request.has.repository = true;
 		request.repository = repositories[repository];
@@ -495,7 +506,9 @@ static void settle(void)
 		fail_with_seed("Trial %llu is stuck: %s%s%s%s", (unsigned long long)trial->id,
 			       state_name(trial->state), trial->slot ? ", with a slot" : "",
 			       trial->in_turn ? ", in turn" : "",
-			       trial->in_repository ? ", with its repository" : "");
+			       trial->awaited	    ? ", with what it judges"
+			       : trial->in_repository ? ", with its repository"
+						      : "");
 	/* No pause for the storage's sake reaches into the next interleaving. */
 	for (int i = 0; i < 10 && queue->paused_for; i++)
 		pass_time();

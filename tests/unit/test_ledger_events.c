@@ -196,6 +196,70 @@ START_TEST(a_prune)
 }
 END_TEST
 
+static uint64_t run(const char *facts, const char *end)
+{
+	struct ledger_change starting = LEDGER_CHANGE(STATE_starting);
+	struct ledger_change running = LEDGER_CHANGE(STATE_running);
+	struct ledger_change ended = LEDGER_CHANGE(STATE_ended);
+	struct ledger_new trial = new_trial();
+
+	running.started_at = 1700000000000001u;
+	running.facts = (struct blob){.data = (const uint8_t *)facts, .size = strlen(facts)};
+	ended.outcome = OUTCOME_delivered;
+	ended.ended_at = 1700000000000002u;
+	ck_assert_int_eq(insert(&trial), 0);
+	ck_assert_int_eq(change(trial.id, ANY, &starting), 0);
+	if (strcmp(end, "starting") != 0)
+		ck_assert_int_eq(change(trial.id, ANY, &running), 0);
+	if (strcmp(end, "ended") == 0)
+		ck_assert_int_eq(change(trial.id, ANY, &ended), 0);
+	return trial.id;
+}
+
+static const char *since(uint64_t id)
+{
+	static char text[256];
+	struct asked asked;
+	size_t at = 0;
+
+	ledger_list_since_end(ledger, &ask(&asked)->call, id, BLOB("/repo"));
+	finish();
+	ck_assert_int_eq(asked.call.result, 0);
+	text[0] = '\0';
+	for (size_t i = 0; i < asked.call.count; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%llu", i ? " " : "",
+				       (unsigned long long)asked.rows[i]->id);
+	forget(&asked);
+	return text;
+}
+
+START_TEST(who_ran_since_another_ended)
+{
+	struct ledger_change ended = LEDGER_CHANGE(STATE_ended);
+	uint64_t before = run("x/repo", "ended"), shares = run("x/repo", "running");
+	uint64_t judged = run("x/repo", "ended");
+
+	ended.outcome = OUTCOME_failed;
+	ended.ended_at = 1600000000000000u; /* the clock was set back */
+	ck_assert_uint_eq(before, 1);
+	ck_assert_str_eq(since(judged), "");
+	ck_assert_str_eq(since(before), "3 2");
+	/* It ran when that ended, and went on. */
+	ck_assert_int_eq(change(shares, ANY, &ended), 0);
+	ck_assert_str_eq(since(judged), "2");
+	ck_assert_uint_eq(run("elsewhere", "ended"), 4);
+	ck_assert_uint_eq(run("x/repo", "starting"), 5);
+	ck_assert_str_eq(since(judged), "2");
+	ck_assert_uint_eq(run("x/repo/below", "running"), 6);
+	ck_assert_str_eq(since(judged), "6 2");
+	/* Rebuilt, without changes: times are what is left. */
+	close_ledger();
+	edit("DELETE FROM events");
+	open_ledger();
+	ck_assert_str_eq(since(judged), "6");
+}
+END_TEST
+
 /* A ledger of the first schema: all is there afterwards, and what is new works. */
 START_TEST(from_the_first_schema)
 {
@@ -231,6 +295,7 @@ int main(void)
 	tcase_add_test(cases, pages_of_changes);
 	tcase_add_test(cases, a_setting_is_kept);
 	tcase_add_test(cases, a_prune);
+	tcase_add_test(cases, who_ran_since_another_ended);
 	tcase_add_test(cases, from_the_first_schema);
 	suite_add_tcase(suite, cases);
 

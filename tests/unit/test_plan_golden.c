@@ -2,9 +2,11 @@
 #include "plan_fixture.h"
 
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/grading.h"
 #include "plan/text_file.h"
 
 /*
@@ -164,6 +166,30 @@ START_TEST(grader)
 }
 END_TEST
 
+START_TEST(grader_of_a_trial)
+{
+	struct grading grading = {.bar = "It must build.\n", .bar_size = 15};
+
+	fixture.launch.repository = at(&fixture, "repo");
+	fixture.launch.has.role = fixture.launch.has.of = true;
+	fixture.launch.role = ROLE_grader;
+	fixture.launch.of = 7;
+	fixture.launch.outputs = fixture.launch.has.outputs = true;
+	/* It cannot be told another place. */
+	fixture.variables[0] = (struct pair){"TRIALS_STDOUT", "mine"};
+	fixture.launch.environment.count = 1;
+	make_file(at(&fixture, "state/out"), "o");
+	make_file(at(&fixture, "state/err"), "e");
+	grading.outputs[0] = open(at(&fixture, "state/out"), O_PATH | O_CLOEXEC);
+	grading.outputs[1] = open(at(&fixture, "state/err"), O_PATH | O_CLOEXEC);
+	fixture.grading = &grading;
+	compare("grader-of");
+	fixture.grading = NULL;
+	fd_close(grading.outputs[0]);
+	fd_close(grading.outputs[1]);
+}
+END_TEST
+
 START_TEST(network_host)
 {
 	fixture.launch.has.network = true;
@@ -207,6 +233,7 @@ int main(void)
 	tcase_add_test(plans, least);
 	tcase_add_test(plans, trial);
 	tcase_add_test(plans, grader);
+	tcase_add_test(plans, grader_of_a_trial);
 	tcase_add_test(plans, network_host);
 	tcase_add_test(plans, allowlist);
 	tcase_add_test(plans, odd_paths);

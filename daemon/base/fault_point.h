@@ -11,7 +11,6 @@
  */
 #define FAULT_POINTS(X)                                                                            \
 	X(accept_checked, "a launch was found good; nothing is kept")                              \
-	X(accept_bar, "its Bar is marked as used; nothing else is kept")                           \
 	X(accept_prompt, "its prompt is in the Trial's folder, and synced")                        \
 	X(accept_committed, "it is in the ledger; nobody has been told")                           \
 	X(accept_replied, "its client's reply is queued")                                          \
@@ -29,6 +28,7 @@
 	X(spare_spawned, "a spare keeper was started; it has no scope")                            \
 	X(spare_scoped, "it is in its scope, and was told so")                                     \
 	X(spare_taken, "a launch has it; it does not know")                                        \
+	X(bar_marked, "a launch's Bar is marked as used; nothing else is kept of it")              \
 	X(prune_marked, "a batch is gone from the ledger; its folders are there")                  \
 	X(prune_removed, "its folders are gone; the ledger still has the note")                    \
 	X(migrate_step, "a new version of the schema is made, and not committed")                  \

@@ -30,13 +30,13 @@ struct outcome_facts {
 	uint32_t error;
 	const char *command; /* of not_started, for the message */
 	const char *cwd;
-	bool exited;	    /* init reported the main process's end */
-	uint32_t status;    /* as wait(2) gives it */
-	bool init_gone;	    /* pid 1 went without that report */
-	bool bwrap_gone;    /* bwrap went while pid 1 was there */
-	int bwrap_signal;   /* what ended it, 0 for none */
+	bool exited;		/* init reported the main process's end */
+	uint32_t status;	/* as wait(2) gives it */
+	bool init_gone;		/* pid 1 went without that report */
+	bool bwrap_gone;	/* bwrap went while pid 1 was there */
+	int bwrap_signal;	/* what ended it, 0 for none */
 	const char *no_verdict; /* of a Grader that gave none: what was found; else NULL */
-	uint64_t oom_kills; /* in the payload */
+	uint64_t oom_kills;	/* in the payload */
 };
 
 #define OUTCOME_MESSAGE_BYTES 4096

@@ -30,7 +30,7 @@ struct grader_verdict {
 	bool found;
 	enum vote vote;
 	bool has_score;
-	double score; /* 0 to 1 */
+	double score;				   /* 0 to 1 */
 	char reason[VERDICT_REASON_BYTES_MAX + 1]; /* "": none */
 	char why[VERDICT_WHY_BYTES]; /* nothing was found: what was; a part of a sentence */
 };

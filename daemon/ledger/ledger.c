@@ -233,8 +233,7 @@ void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_f
 	submit(ledger, call, &work);
 }
 
-void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id,
-			   struct blob named)
+void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id, struct blob named)
 {
 	struct ledger_work work = {.type = WORK_SINCE_END, .id = id, .named = named};
 

@@ -4,7 +4,7 @@
  * A launch that names an Arm. This is the one place that says what it may say beside it:
  *
  *   how it is queued, kept and called: key, labels, priority, grace_seconds, keep_home, role (one that
- *   the Arm serves), allow_no_sandbox;
+ *   the Arm serves), bar (and seat, which named the Arm), allow_no_sandbox;
  *   what it works on: of (of a Grader) and outputs, repository, repository_mode (no wider than the role's own), cwd,
  *   share_repository, and its prompt;
  *   less than the Arm has: lower limits, network none, values of the variables that the Arm leaves

@@ -53,8 +53,7 @@ int grading_answers_check(const struct harness *harness, const struct launch_req
 	return fault_hint(ret_fault, "trialsd.harness(5)");
 }
 
-int grading_answers(struct plan *plan, const struct session_plan *session,
-		    struct fault *ret_fault)
+int grading_answers(struct plan *plan, const struct session_plan *session, struct fault *ret_fault)
 {
 	const struct text_list *answers =
 		&harness_session_for(session->harness, session->program.version)->answers;

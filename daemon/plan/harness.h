@@ -137,7 +137,7 @@ struct harness_session {
 	unsigned int prompt_count;
 	enum harness_prompt prompts[HARNESS_PROMPT_WAYS]; /* the preferred one first */
 	struct text_list prompt_arguments[HARNESS_PROMPT_WAYS];
-	uint64_t prompt_limit; /* bytes on stdin or in a file */
+	uint64_t prompt_limit;	  /* bytes on stdin or in a file */
 	struct text_list answers; /* rules of keeper/verdict.h: where in its output its answer is */
 	struct text_list state;
 };

@@ -106,10 +106,10 @@ struct plan {
 	struct text_list login_paths;
 	struct text_list bound;
 	bool keep_home;
-	size_t session_folder;	 /* the number of its descriptor, from 1; 0: there is none */
+	size_t session_folder;	  /* the number of its descriptor, from 1; 0: there is none */
 	bool judges;		  /* a Grader: its verdict is read */
 	struct text_list answers; /* of a session that judges: verdict.h */
-	struct text_list pinned; /* mount points inside, to be looked at from within */
+	struct text_list pinned;  /* mount points inside, to be looked at from within */
 	enum network network;
 	/* Of network allowlist: network.c. */
 	struct text_list hosts;	   /* that may be reached, as allow.h reads them */

@@ -87,7 +87,8 @@ int judged_take(Queue *queue, const struct ledger_row *row, struct judged *ret_j
 
 	*ret_judged = (struct judged){0};
 	if (!view_decode(&row->spec, &message, &launch_request_type, &spec))
-		return refuse(ret_fault, row->id, "cannot be read: its row in the ledger is damaged");
+		return refuse(ret_fault, row->id,
+			      "cannot be read: its row in the ledger is damaged");
 	r = view_make(&view, row, queue_trials_folder(queue), false);
 	if (r == 0)
 		r = take_view(&view.trial, &spec, ret_judged, ret_ended, ret_fault);

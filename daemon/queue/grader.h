@@ -19,8 +19,8 @@
 
 struct judged {
 	uint64_t id;
-	char *repository; /* canonical; NULL: it had none */
-	char *asked;	  /* the same as its launch spelled it */
+	char *repository;  /* canonical; NULL: it had none */
+	char *asked;	   /* the same as its launch spelled it */
 	uint64_t bytes[2]; /* that it wrote to stdout and stderr, as its record says */
 };
 
@@ -44,6 +44,12 @@ int judged_check_since(const struct judged *judged, struct ledger_row *const *ro
 void grader_submit(Queue *queue, const struct launch_request *request, int prompt_fd,
 		   const struct trial_facts *facts, submit_done done, void *context);
 
+/*
+ * The prompt of a Grader under a Bar that was given none, or NULL: it has one, or no Bar. To be freed;
+ * -ENOMEM. (grader_prompt.c)
+ */
+int grader_prompt(const struct launch_request *launch, char **ret_prompt);
+
 /* --- Waiting (grader.c) --- */
 
 /* Whether a Trial that judges would have to wait for the one that it judges. */
@@ -64,7 +70,8 @@ const char *grader_waits_for(const struct trial *trial, char *buffer, size_t siz
  * hand what it is given of it. 0: it was looked at; -EINPROGRESS: it is, and the Trial is planned
  * again then; FAULT, -errno.
  */
-int grader_look(struct trial *trial, const struct launch_request *launch, struct fault *ret_fault);
+int grader_look(struct trial *trial, const struct launch_request *launch,
+		const struct trial_facts *accepted, struct fault *ret_fault);
 /* What was found, for the plan; NULL: it is no Grader. */
 const struct grading *grader_grading(const struct trial *trial);
 /* That the repository that was planned is the one that the judged Trial had. FAULT, void. */

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "queue/bar_launch.h"
 #include "queue/judged_output.h"
 #include "queue/look.h"
 
@@ -25,12 +26,14 @@ struct grader_look {
 	int from, to; /* folders: the judged Trial's, the Grader's */
 	int result;   /* of the thread */
 	struct judged judged;
+	struct bar_kept bar; /* whose standard it has */
 	struct grading grading;
 };
 
 static void look_free(struct grader_look *look)
 {
 	judged_done(&look->judged);
+	bar_kept_done(&look->bar);
 	for (size_t i = 0; i < ARRAY_SIZE(look->grading.outputs); i++)
 		fd_close(look->grading.outputs[i]);
 	if (look->to >= 0 && look->outputs)
@@ -156,12 +159,38 @@ static void on_judged(struct ledger_call *call)
 	look_on(look, r, &fault);
 }
 
-int grader_look(struct trial *trial, const struct launch_request *launch, struct fault *ret_fault)
+/* The standard, of the very Bar that it was accepted under. */
+static int look_at_bar(struct grader_look *look, const struct launch_request *launch,
+		       const struct trial_facts *accepted, struct fault *fault)
+{
+	_cleanup_fault_ struct fault why = FAULT_INIT;
+	const char *standard;
+	int r;
+
+	if (!launch->bar)
+		return 0;
+	r = bar_known_find(look->queue, launch->bar, &look->bar, &why);
+	if (r == FAULT)
+		return fault_void(fault, CAUSE_panel_refused, "%s", why.message);
+	if (r == 0 && accepted->bar_id && strcmp(accepted->bar_id, look->bar.id) != 0)
+		return fault_void(fault, CAUSE_panel_refused,
+				  "bar: %s is not the one that this Grader was launched under",
+				  launch->bar);
+	if (r < 0)
+		return r;
+	standard = look->bar.held.bar.standard;
+	look->grading.bar = standard;
+	look->grading.bar_size = strlen(standard);
+	return 0;
+}
+
+int grader_look(struct trial *trial, const struct launch_request *launch,
+		const struct trial_facts *accepted, struct fault *ret_fault)
 {
 	struct grader_look *look = trial->work->grader_look;
 	Queue *queue = trial->queue;
+	int r;
 
-	(void)ret_fault;
 	if (!launch_judges(launch))
 		return 0;
 	if (look)
@@ -176,6 +205,11 @@ int grader_look(struct trial *trial, const struct launch_request *launch, struct
 	look->outputs = launch->outputs;
 	look->from = look->to = -1;
 	look->grading = GRADING_INIT;
+	r = look_at_bar(look, launch, accepted, ret_fault);
+	if (r != 0) {
+		look_free(look);
+		return r;
+	}
 	trial->work->grader_look = look;
 	queue_call_begun(queue);
 	look->call.done = on_judged;

@@ -127,8 +127,8 @@ static int copy_request(struct grader_submit *submit, const struct launch_reques
 
 	blob = (struct blob){.data = (const uint8_t *)submit->request_bytes.data,
 			     .size = submit->request_bytes.size};
-	if (r == 0 && !view_decode(&blob, &submit->request_message, &launch_request_type,
-				   &submit->launch))
+	if (r == 0 &&
+	    !view_decode(&blob, &submit->request_message, &launch_request_type, &submit->launch))
 		r = -EBADMSG;
 	if (r < 0 || !facts)
 		return r;

@@ -93,16 +93,16 @@ struct trial_work {
 	struct fault plan_fault;
 	struct look *look; /* that it waits for, before it can be planned, or NULL */
 	LIST_ENTRY(trial_work) look_link;
-	bool look_awaited;	   /* its start is durable */
-	struct arm_look *arm_look; /* that it waits for, likewise */
-	bool arm_looked;	   /* its Arm is as it was */
+	bool look_awaited;		 /* its start is durable */
+	struct arm_look *arm_look;	 /* that it waits for, likewise */
+	bool arm_looked;		 /* its Arm is as it was */
 	struct grader_look *grader_look; /* of a Grader: what it judges, once it is looked at */
-	char *arm_note;		   /* what has changed of it all the same, or NULL */
-	unsigned int looks;	   /* so far */
-	uv_timer_t timer;	   /* of a recovery, or a retry of the last change */
-	int folder_fd;		   /* of a recovery */
-	bool recovering;	   /* its keeper is looked for */
-	double grace_seconds;	   /* of a cancel that came before its keeper; < 0: its own */
+	char *arm_note;			 /* what has changed of it all the same, or NULL */
+	unsigned int looks;		 /* so far */
+	uv_timer_t timer;		 /* of a recovery, or a retry of the last change */
+	int folder_fd;			 /* of a recovery */
+	bool recovering;		 /* its keeper is looked for */
+	double grace_seconds;		 /* of a cancel that came before its keeper; < 0: its own */
 	char *canceled_by;
 	char *guarded;		   /* why the guard of free space ended it, or NULL */
 	struct text_list writable; /* host paths that it may write to */

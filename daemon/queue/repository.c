@@ -41,7 +41,8 @@ struct repository *repository_get(Queue *queue, const struct launch_request *req
 	struct repository key = {0}, *repository;
 	struct stat st;
 
-	if ((!writes(request) && !launch_judges(request)) || !request->repository || stat(request->repository, &st) < 0)
+	if ((!writes(request) && !launch_judges(request)) || !request->repository ||
+	    stat(request->repository, &st) < 0)
 		return NULL;
 	key.device = st.st_dev;
 	key.inode = st.st_ino;

@@ -224,8 +224,7 @@ static int check_command(struct rerun *rerun)
 	 * what it judges in it, and is compared at its start.
 	 */
 	if (rerun->launch.harness || rerun->launch.arm || launch_judges(&rerun->launch) ||
-	    rerun->changed ||
-	    !rerun->facts.rerun_digest)
+	    rerun->changed || !rerun->facts.rerun_digest)
 		return 0;
 	r = start_compare(rerun->queue, &rerun->launch, &rerun->facts, &rerun->fault);
 	if (r == FAULT)

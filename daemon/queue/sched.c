@@ -262,7 +262,8 @@ const char *queue_waits_for(const Queue *queue, const struct trial *trial,
 
 	if (trial->stuck)
 		return "stuck: a process that the kernel does not let end";
-	if (paused && (trial->awaited || trial->in_repository || trial->in_turn || login_waiting(trial))) {
+	if (paused &&
+	    (trial->awaited || trial->in_repository || trial->in_turn || login_waiting(trial))) {
 		snprintf(buffer, QUEUE_REASON_BYTES, "the queue is paused%s%s", *paused ? ": " : "",
 			 paused);
 		return buffer;

@@ -283,8 +283,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		*ret_harness = start_harness_facts(launch, session);
 	return r == 0 ? plan_make_session(&trial->work->plan, host, launch, session,
-					    grader_grading(trial), ret_fault)
-			: r;
+					  grader_grading(trial), ret_fault)
+		      : r;
 }
 
 /* Loud: one line in the journal for each. */
@@ -314,7 +314,7 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 	const struct plan_host *host = frozen_host(&storage, trial->queue->host, accepted);
 	struct trial_work *work = trial->work;
 	struct start_harnesses harnesses = {0};
-	int r = grader_look(trial, launch, ret_fault);
+	int r = grader_look(trial, launch, accepted, ret_fault);
 
 	if (r == 0)
 		r = arm_look(trial, accepted, ret_fault);

@@ -67,6 +67,7 @@ struct submit {
 	bool has_prompt;
 	bool folder_made;
 	uint8_t prompt_digest[SHA256_DIGEST_SIZE];
+	char *generated; /* prompt, or NULL */
 	struct fault fault;
 	struct fault refusal;
 };
@@ -80,6 +81,7 @@ static void submit_free(struct submit *submit)
 	login_put(submit->login);
 	free(submit->prompt);
 	free(submit->prompt_file);
+	free(submit->generated);
 	free(submit->bar);
 	fd_close(submit->prompt_fd);
 	message_free(submit->spec_message);
@@ -541,7 +543,7 @@ static void on_marked(uv_work_t *work, int status)
 	struct submit *submit = container_of(work, struct submit, work);
 	int r = status < 0 ? status : submit->bar_result;
 
-	FAULT_POINT(accept_bar);
+	FAULT_POINT(bar_marked);
 	if (r == -ESTALE || r == -ENOENT || r == -EBADMSG)
 		r = fault_set(&submit->fault, ERROR_unavailable,
 			      "bar: %s has just been changed; launch again", submit->bar);
@@ -681,6 +683,13 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 	r = submit_hold_back(submit, request, refusal);
 	if (r == 0)
 		r = submit_settle(submit, request, &accepted, &bar, &facts);
+	if (r == 0 && submit->prompt_fd < 0)
+		r = grader_prompt(request, &submit->generated);
+	if (submit->generated) {
+		request->prompt.data = (const uint8_t *)submit->generated;
+		request->prompt.size = strlen(submit->generated);
+		request->has.prompt = true;
+	}
 	if (r == 0)
 		r = submit_check(submit, request, facts ?: &none);
 	if (r == 0)

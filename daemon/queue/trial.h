@@ -29,23 +29,23 @@ struct trial {
 	uint64_t id;
 	int64_t priority;
 	enum state state;
-	enum state recorded;	 /* the state that the ledger has */
-	bool listed;		 /* it was accepted: it is in the by_id tree */
-	bool refused;		 /* it was not: it goes once its claim is answered */
-	bool in_turn;		 /* it is in the by_turn tree */
-	bool in_repository;	 /* it waits for its repository */
-	bool writing;		 /* it has its repository */
-	bool shares;		 /* it does not wait for others that write to it */
-	uint64_t of;		 /* of a Grader: the Trial that it judges; else 0 */
-	struct trial *awaited;	 /* that one, while it waits for its end; or NULL */
+	enum state recorded;   /* the state that the ledger has */
+	bool listed;	       /* it was accepted: it is in the by_id tree */
+	bool refused;	       /* it was not: it goes once its claim is answered */
+	bool in_turn;	       /* it is in the by_turn tree */
+	bool in_repository;    /* it waits for its repository */
+	bool writing;	       /* it has its repository */
+	bool shares;	       /* it does not wait for others that write to it */
+	uint64_t of;	       /* of a Grader: the Trial that it judges; else 0 */
+	struct trial *awaited; /* that one, while it waits for its end; or NULL */
 	LIST_ENTRY(trial) grader_link;
 	LIST_HEAD(, trial) graders; /* that wait for it */
 	bool slot;		    /* it holds a slot */
-	bool fresh;		 /* its next attempt has a keeper of its own, no spare */
-	bool cancel;		 /* a cancel was accepted: it must not start */
-	bool stuck;		 /* its end is overdue, and its keeper at work on it */
-	unsigned int changes;	 /* state changes on their way to the ledger */
-	struct trial_work *work; /* from its claim on; NULL while it only waits */
+	bool fresh;		    /* its next attempt has a keeper of its own, no spare */
+	bool cancel;		    /* a cancel was accepted: it must not start */
+	bool stuck;		    /* its end is overdue, and its keeper at work on it */
+	unsigned int changes;	    /* state changes on their way to the ledger */
+	struct trial_work *work;    /* from its claim on; NULL while it only waits */
 };
 
 /* A state change, durable; row is the Trial as it then was. Number and time are the ledger's. */

@@ -260,6 +260,9 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->has.sandbox = facts.has.sandbox;
 		}
 	}
+	/* Of a seat with several, families tells them all. */
+	if (trial->has.verdict && trial->families.count == 1)
+		trial->verdict.family = trial->families.items[0];
 	view_row(ret_view, row);
 	return view_logs(ret_view);
 }

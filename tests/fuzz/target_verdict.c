@@ -34,7 +34,8 @@ static void read_one(const struct text_list *rules, const char *bytes, size_t si
 
 int fuzz_verdict(const uint8_t *data, size_t size)
 {
-	static const char *rule[] = {"type=say text", "kind=message message.role=model message.text"};
+	static const char *rule[] = {"type=say text",
+				     "kind=message message.role=model message.text"};
 	struct text_list rules = {0};
 	struct grader_verdict one, other;
 	char *text;

@@ -137,9 +137,9 @@ static const char *const type_names[FIELD_TYPE_COUNT] = {FIELD_TYPES(TYPE_NAME_)
 static bool is_list(enum field_type type)
 {
 	return type != FIELD_LIMITS && type != FIELD_BOUNDARY && type != FIELD_TRIAL &&
-	       type != FIELD_TRIAL_HARNESS && type != FIELD_TRIAL_VERDICT && type != FIELD_CONNECTION_SUM &&
-	       type != FIELD_SANDBOX && type != FIELD_ARM_FOLDER && type != FIELD_ARM_SPEC &&
-	       type != FIELD_ARM && type != FIELD_BAR_SPEC;
+	       type != FIELD_TRIAL_HARNESS && type != FIELD_TRIAL_VERDICT &&
+	       type != FIELD_CONNECTION_SUM && type != FIELD_SANDBOX && type != FIELD_ARM_FOLDER &&
+	       type != FIELD_ARM_SPEC && type != FIELD_ARM && type != FIELD_BAR_SPEC;
 }
 
 static void print_nested(void)

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/list.h"
 #include "plan/bar_store.h"
 
 static char folder[64];
@@ -81,7 +82,7 @@ static void spill(const char *name, const void *bytes, size_t size)
 	close(fd);
 }
 
-START_TEST(kept)
+START_TEST(keeping)
 {
 	char id[65], other[65];
 	struct bar_kept kept;
@@ -291,7 +292,7 @@ int main(void)
 
 	tcase_set_timeout(test, 60);
 	tcase_add_checked_fixture(test, setup, teardown);
-	tcase_add_test(test, kept);
+	tcase_add_test(test, keeping);
 	tcase_add_test(test, used);
 	tcase_add_test(test, damaged);
 	tcase_add_test(test, legacy);

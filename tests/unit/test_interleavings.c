@@ -506,7 +506,7 @@ static void settle(void)
 		fail_with_seed("Trial %llu is stuck: %s%s%s%s", (unsigned long long)trial->id,
 			       state_name(trial->state), trial->slot ? ", with a slot" : "",
 			       trial->in_turn ? ", in turn" : "",
-			       trial->awaited	    ? ", with what it judges"
+			       trial->awaited	      ? ", with what it judges"
 			       : trial->in_repository ? ", with its repository"
 						      : "");
 	/* No pause for the storage's sake reaches into the next interleaving. */

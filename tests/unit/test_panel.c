@@ -78,7 +78,7 @@ static void expect(struct made *made, const char *families, const char *voters)
 	panel_done(&panel);
 }
 
-START_TEST(withheld)
+START_TEST(votes_withheld)
 {
 	struct made made;
 
@@ -343,7 +343,7 @@ int main(void)
 	int failed;
 
 	tcase_set_timeout(test, 60);
-	tcase_add_test(test, withheld);
+	tcase_add_test(test, votes_withheld);
 	tcase_add_test(test, several_families);
 	tcase_add_test(test, breadth);
 	tcase_add_test(test, the_first_stand_in);

@@ -48,7 +48,8 @@ START_TEST(last_line)
 	says("\r\n {\"vote\":\"fail\"} \r\n\t\r\n", VOTE_fail);
 	says("no JSON {\n{\"vote\":\"pass\"}\n{\"vote\":\"fail\"}\n\n", VOTE_fail);
 	ck_assert(!verdict.has_score && !verdict.reason[0]);
-	says("{\"vote\":\"pass\",\"score\":1,\"reason\":\"r\",\"else\":{\"vote\":\"fail\"}}", VOTE_pass);
+	says("{\"vote\":\"pass\",\"score\":1,\"reason\":\"r\",\"else\":{\"vote\":\"fail\"}}",
+	     VOTE_pass);
 	ck_assert(verdict.has_score && verdict.score == 1);
 	ck_assert_str_eq(verdict.reason, "r");
 	says("{\"vote\":\"pass\",\"score\":0.0,\"reason\":\"\\u00e4\\n\"}", VOTE_pass);
@@ -146,8 +147,8 @@ END_TEST
 START_TEST(rules)
 {
 	static const char *const good[] = {"a", "a.b", "a=b c", "a.b=c d= e.f", "a==b c"};
-	static const char *const bad[] = {
-		"", " a", "a ", "a=b", "a b", "=b c", ".a", "a.", "a..b", "a=b c=d", "a=b .c", "a=b c d"};
+	static const char *const bad[] = {"",	" a", "a ",   "a=b",	 "a b",	   "=b c",
+					  ".a", "a.", "a..b", "a=b c=d", "a=b .c", "a=b c d"};
 	char text[1024];
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
@@ -166,8 +167,8 @@ static void stream_says(const char *text, int vote)
 	static const struct text_list two = {.items = rule, .count = 2};
 
 	read_text(&two, text, strlen(text), true);
-	ck_assert_msg(verdict.found == (vote >= 0) && (vote < 0 || (int)verdict.vote == vote), "%s: %s",
-		      text, verdict.why);
+	ck_assert_msg(verdict.found == (vote >= 0) && (vote < 0 || (int)verdict.vote == vote),
+		      "%s: %s", text, verdict.why);
 }
 
 #define PASS "{\\\"vote\\\":\\\"pass\\\"}"
@@ -186,7 +187,9 @@ START_TEST(events)
 	stream_says(OTHER(PASS), -1);
 	stream_says("{\"vote\":\"pass\"}\n", -1);
 	stream_says("{\"type\":\"say\",\"text\":\"" PASS "\"}\n", -1);
-	stream_says("{\"type\":\"say\",\"who\":{\"role\":\"model\",\"text\":{\"vote\":\"pass\"}}}\n", -1);
+	stream_says(
+		"{\"type\":\"say\",\"who\":{\"role\":\"model\",\"text\":{\"vote\":\"pass\"}}}\n",
+		-1);
 	stream_says("{\"type\":\"say\",\"who\":[]}\n{\"type\":7}\nno JSON\n[]\n", -1);
 	ck_assert(strstr(verdict.why, "no answer"));
 	/* The last answer is the one, whatever it is. */
@@ -276,8 +279,8 @@ START_TEST(shipped_harnesses)
 			char *text = stream_of(recorded[i], "It is not good.\\n" FAIL);
 
 			read_text(answers, text, strlen(text), true);
-			ck_assert_msg(verdict.found && verdict.vote == VOTE_fail, "%s: %s", recorded[i],
-				      verdict.why);
+			ck_assert_msg(verdict.found && verdict.vote == VOTE_fail, "%s: %s",
+				      recorded[i], verdict.why);
 			free(text);
 			text = stream_of(recorded[i], "I have no opinion.");
 			read_text(answers, text, strlen(text), true);

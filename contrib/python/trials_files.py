@@ -177,7 +177,10 @@ def bar_spec(file):
             check_keys("%s: %s" % (file, key), seat, SEAT_KEYS)
     spec = {key: value for key, value in bar.items() if key != "standard_file"}
     if "standard_file" in bar:
-        standard = _path_of(file, "standard_file", bar["standard_file"], folder)
+        standard = bar["standard_file"]
+        if not isinstance(standard, str) or not standard:
+            raise ValueError("%s: standard_file: takes a path" % file)
+        standard = os.path.join(folder, standard)
         try:
             with open(standard, "rb") as opened:
                 data = opened.read(STANDARD_BYTES_MAX + 1)

@@ -344,7 +344,8 @@ def table(told):
                arm["void"]]
         if judged:
             row += [arm["panel"][word] for word in ("pass", "fail", "undecided")]
-            row += ["%(pass)d+ %(fail)d- %(void)d void" % arm["votes"]]
+            row += [("%(pass)d+ %(fail)d- %(void)d void" if arm["votes"]["void"] else
+                     "%(pass)d+ %(fail)d-") % arm["votes"]]
         seconds, tokens = arm["median_seconds"], arm["tokens"]
         row += ["-" if seconds is None else "%.1f" % seconds]
         row += [tokens["input"], tokens["output"]] if tokens else ["-", "-"]

@@ -23,8 +23,8 @@ class PanelRefused(Exception):
     """The lines that say why."""
 
 
-def say(text):
-    print(plain(text), flush=True)
+def say(text, indent=""):
+    print(indent + plain(text), flush=True)
 
 
 def warn(text):
@@ -75,7 +75,7 @@ def plan_of(client, patience, file, folder):
         # Also to go on: trialsd knows whether it is still the Bar that was used.
         bar = client.patiently("bar_set", patience, spec=file.bar)
         for text in bar.get("warnings", []):
-            warn("Bar %s: %s" % (bar["name"], text))
+            warn(text)
     plan = folder.plan()
     if not plan:
         return begin(client, patience, file, folder, bar)
@@ -262,4 +262,4 @@ class Scheduler:
             what = "votes " + verdict["vote"] + (": " + verdict["reason"] if verdict.get("reason") else "")
         else:
             what = "has no vote: " + what
-        say("        %s: %s %s" % (cell, seat, what[:300]))
+        say("%s: %s %s" % (cell, seat, what[:300]), "        ")

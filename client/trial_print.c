@@ -78,15 +78,18 @@ char *trial_line(const json_t *trial)
 	const char *key = json_text(trial, "outcome") ? "outcome" : "state";
 	char *word = json_display(json_object_get(trial, key));
 	double seconds = json_float(trial, "wall_seconds", -1);
+	char *vote = json_display(json_object_get(json_object_get(trial, "verdict"), "vote"));
 	char *end = trial_end(trial);
 	char duration[64] = "";
 	char *line = NULL;
 
 	if (seconds >= 0)
 		quantity_format_time(seconds, duration, sizeof(duration));
-	if (asprintf(&line, "Trial %lld: %s%s%s%s%s", (long long)json_whole(trial, "id", 0), word,
-		     *end ? ", " : "", end, *duration ? ", " : "", duration) < 0)
+	if (asprintf(&line, "Trial %lld: %s%s%s%s%s%s%s", (long long)json_whole(trial, "id", 0),
+		     word, *vote ? ", votes " : "", vote, *end ? ", " : "", end,
+		     *duration ? ", " : "", duration) < 0)
 		line = NULL;
+	free(vote);
 	free(end);
 	free(word);
 	return need_memory(line);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/list.h"
+#include "base/now.h"
 #include "plan/panel.h"
 #include "plan/provider.h"
 
@@ -301,6 +302,60 @@ int bar_settle(Queue *queue, const struct launch_request *launch, const struct a
 	accepted->facts.bar_id = accepted->named ? accepted->kept.id : NULL;
 	*facts = &accepted->facts;
 	return 0;
+}
+
+/* --- Its mark ------------------------------------------------------------------------------------- */
+
+struct mark {
+	uv_work_t work;
+	Queue *queue;
+	char name[BAR_NAME_BYTES_MAX + 1];
+	char id[BAR_ID_BYTES + 1];
+	bar_marked done;
+	void *context;
+	int result;
+};
+
+static void mark_work(uv_work_t *work)
+{
+	struct mark *mark = container_of(work, struct mark, work);
+
+	mark->result = bar_store_use(mark->queue->bars, mark->name, mark->id, now_microseconds());
+}
+
+static void on_mark(uv_work_t *work, int status)
+{
+	struct mark *mark = container_of(work, struct mark, work);
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
+	int r = status < 0 ? status : mark->result;
+
+	if (r == -ESTALE || r == -ENOENT || r == -EBADMSG)
+		r = fault_set(&fault, ERROR_unavailable,
+			      "bar: %s has just been changed; launch again", mark->name);
+	else if (r < 0)
+		r = fault_set(&fault, ERROR_unavailable,
+			      "bar: %s could not be marked as used: %s; nothing was recorded",
+			      mark->name, strerror(-r));
+	mark->done(mark->context, r, &fault);
+	free(mark);
+}
+
+int bar_mark(Queue *queue, const char *name, const char *id, bar_marked done, void *context)
+{
+	struct mark *mark = calloc(1, sizeof(*mark));
+	int r;
+
+	if (!mark)
+		return -ENOMEM;
+	mark->queue = queue;
+	mark->done = done;
+	mark->context = context;
+	snprintf(mark->name, sizeof(mark->name), "%s", name);
+	snprintf(mark->id, sizeof(mark->id), "%s", id);
+	r = uv_queue_work(queue->loop, &mark->work, mark_work, on_mark);
+	if (r < 0)
+		free(mark);
+	return r;
 }
 
 /* --- A Grader's seat, of the Trial that it judges ------------------------------------------------- */

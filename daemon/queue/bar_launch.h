@@ -44,6 +44,13 @@ int bar_settle(Queue *queue, const struct launch_request *launch, const struct a
 	       struct fault *ret_fault);
 void bar_accepted_done(struct bar_accepted *accepted);
 
+/*
+ * Marks a Bar as used, on a thread; done is told once, on the loop, unless this is not 0. FAULT: it is not
+ * this one any more, or cannot be marked; the fault is then its to take.
+ */
+typedef void (*bar_marked)(void *context, int result, struct fault *fault);
+int bar_mark(Queue *queue, const char *name, const char *id, bar_marked done, void *context);
+
 /* Of a Grader's launch: whether its seat votes on this Trial's result. FAULT: its vote is withheld. */
 int bar_seat_check(Queue *queue, const struct launch_request *launch,
 		   const struct ledger_row *judged, struct fault *ret_fault);

@@ -8,6 +8,7 @@
 #include "queue/grader.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "queue/bar_launch.h"
 #include "queue/judged_output.h"
@@ -105,8 +106,24 @@ static int outputs_begin(struct grader_look *look, struct fault *fault)
 	return r == 0 ? uv_queue_work(queue->loop, &look->work, output_work, on_output) : r;
 }
 
+/* Whatever else keeps it from being bound, the plan tells. */
+static int check_repository(const struct grader_look *look, struct fault *fault)
+{
+	const char *path = look->judged.repository;
+	_cleanup_free_ char *shown = NULL;
+	struct stat st;
+
+	if (!path || stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
+		return 0;
+	shown = display(path);
+	return fault_set(fault, ERROR_unavailable, "of: the repository of Trial %llu is gone: %s",
+			 (unsigned long long)look->of, shown);
+}
+
 static void look_on(struct grader_look *look, int r, struct fault *fault)
 {
+	if (r == 0)
+		r = check_repository(look, fault);
 	if (r == 0 && look->outputs) {
 		r = outputs_begin(look, fault);
 		if (r == 0)

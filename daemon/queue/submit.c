@@ -61,7 +61,6 @@ struct submit {
 	char *prompt_file;
 	char *bar; /* that it names, which is marked as used; or NULL */
 	char bar_id[BAR_ID_BYTES + 1];
-	int bar_result;	   /* of the mark, from the thread */
 	int prompt_fd;	   /* that the client sent, or -1 */
 	int prompt_result; /* 0, FAULT or -errno, from the thread */
 	bool has_prompt;
@@ -530,28 +529,14 @@ static void submit_keep(struct submit *submit, int r)
 		submit_refuse(submit);
 }
 
-static void mark_work(uv_work_t *work)
+static void on_marked(void *context, int result, struct fault *fault)
 {
-	struct submit *submit = container_of(work, struct submit, work);
-
-	submit->bar_result = bar_store_use(submit->queue->bars, submit->bar, submit->bar_id,
-					   now_microseconds());
-}
-
-static void on_marked(uv_work_t *work, int status)
-{
-	struct submit *submit = container_of(work, struct submit, work);
-	int r = status < 0 ? status : submit->bar_result;
+	struct submit *submit = context;
 
 	FAULT_POINT(bar_marked);
-	if (r == -ESTALE || r == -ENOENT || r == -EBADMSG)
-		r = fault_set(&submit->fault, ERROR_unavailable,
-			      "bar: %s has just been changed; launch again", submit->bar);
-	else if (r < 0)
-		r = fault_set(&submit->fault, ERROR_unavailable,
-			      "bar: %s could not be marked as used: %s; nothing was recorded",
-			      submit->bar, strerror(-r));
-	submit_keep(submit, r);
+	if (result == FAULT)
+		fault_move(&submit->fault, fault);
+	submit_keep(submit, result);
 }
 
 /* It was looked at: 0, FAULT, -errno. */
@@ -560,7 +545,7 @@ static void submit_go_on(struct submit *submit, int r)
 	bool marks = r == 0 && submit->bar && !submit->refused;
 
 	if (marks)
-		r = uv_queue_work(submit->queue->loop, &submit->work, mark_work, on_marked);
+		r = bar_mark(submit->queue, submit->bar, submit->bar_id, on_marked, submit);
 	if (!marks || r < 0)
 		submit_keep(submit, r);
 }

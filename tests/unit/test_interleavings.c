@@ -5,9 +5,9 @@
  * retry by key, storage that fails, a crash and a restart; on the real queue and the real ledger
  * (interleavings.h). TRIALS_INTERLEAVINGS says how many, TRIALS_SEED runs a single one.
  *
- * What must hold, at every step: no canceled Trial runs, none runs twice, a key means one Trial,
- * never more than MaxRunning keepers, one writer to a repository, nobody is passed over. At the
- * end: each accepted Trial has ended exactly once, with its keeper's outcome, each change is in the
+ * What must hold, at every step: no canceled Trial runs, none runs twice, a key means one Trial, never
+ * more than MaxRunning keepers, one writer to a repository or those who judge, nobody is passed over. At
+ * the end: each accepted Trial has ended exactly once, with its keeper's outcome, each change is in the
  * ledger as it was told, and no slot, lease or Trial is left.
  */
 #include "interleavings.h"
@@ -19,7 +19,6 @@
 #define REPOSITORIES 2
 #define KEYS 6
 #define STEPS 90
-
 struct fact {
 	bool told;     /* its acceptance was, in this life */
 	bool canceled; /* a cancel was accepted before its gate opened, in this life */

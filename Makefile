@@ -140,6 +140,12 @@ demo: ## install what is missing, build, and show a real Trial and its Grader at
 	@$(MAKE) --no-print-directory all
 	@tests/as-user --build $(B) --keep $(B)/demo -- tests/demo $(B)
 
+.PHONY: demo-experiment
+demo-experiment: ## install what is missing, build, and show an Experiment with pretended Harnesses
+	@contrib/install-deps
+	@$(MAKE) --no-print-directory all
+	@tests/as-user --build $(B) --keep $(B)/demo-experiment -- tests/demo-experiment $(B)
+
 .PHONY: check
 check: ## install what is missing, build, and run all tests
 	@contrib/install-deps

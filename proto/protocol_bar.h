@@ -30,7 +30,8 @@
 	X(effort, STRING, OPTIONAL, 32, "of harness: how much effort the model is to make")        \
 	X(family, STRING, OPTIONAL, FAMILY_BYTES_MAX,                                              \
 	  "of harness: instead of the one that is known")                                          \
-	X(arm, STRING, OPTIONAL, ARM_ID_BYTES, "instead of harness: an Arm that serves as a grader") \
+	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                     \
+	  "instead of harness: an Arm that serves as a grader")                                    \
 	X(families, STRINGS, OPTIONAL, FAMILIES_MAX, "of its models, as they were when it was set")
 
 /* What a Bar asks for. Unknown keys in it are refused. */
@@ -51,9 +52,11 @@
 	X(id, STRING, OPTIONAL, BAR_ID_BYTES, "which it is; absent: it is damaged")                \
 	X(created_at, TIME, OPTIONAL, 0, "when it was set")                                        \
 	X(existed, BOOL, OPTIONAL, 0, "of bar_set: it was there, and is as it was")                \
-	X(used, BOOL, OPTIONAL, 0, "a launch has named it (or may have: legacy): it cannot change") \
+	X(used, BOOL, OPTIONAL, 0,                                                                 \
+	  "a launch has named it (or may have: legacy): it cannot change")                         \
 	X(used_at, TIME, OPTIONAL, 0, "the first that did, where that is known")                   \
-	X(legacy, BOOL, OPTIONAL, 0, "saved in an older form, without families: those it had then") \
+	X(legacy, BOOL, OPTIONAL, 0,                                                               \
+	  "saved in an older form, without families: those it had then")                           \
 	X(votes, UINT, OPTIONAL, BAR_SEATS_MAX, "how many that agree decide")                      \
 	X(breadth, UINT, OPTIONAL, BAR_SEATS_MAX, "least distinct families of those who vote")     \
 	X(seats, BAR_SEATS, OPTIONAL, BAR_SEATS_MAX, "who votes")                                  \

@@ -265,8 +265,8 @@ static int read_used(const struct bar_store *store, const char *name, char ret_i
 	struct decode_error error;
 	char file[NAME_BYTES];
 	struct bar_used used;
-	struct stat st;
-	size_t size;
+	struct stat st = {0};
+	size_t size = 0;
 	int r;
 
 	ret_id[0] = '\0';
@@ -293,9 +293,9 @@ int bar_store_read(const struct bar_store *store, const char *name, struct bar_k
 {
 	_cleanup_free_ void *bytes = NULL;
 	struct bar_kept kept = BAR_KEPT_INIT;
-	char file[NAME_BYTES], used[BAR_ID_BYTES + 1];
-	struct stat st;
-	size_t size;
+	char file[NAME_BYTES], used[BAR_ID_BYTES + 1] = "";
+	struct stat st = {0};
+	size_t size = 0;
 	int r;
 
 	*ret_kept = BAR_KEPT_INIT;
@@ -329,7 +329,7 @@ int bar_store_read(const struct bar_store *store, const char *name, struct bar_k
 /* What is there of that name, and may not be replaced by another one. */
 static int may_replace(const struct bar_store *store, const char *name, const char *id, int found)
 {
-	char used[BAR_ID_BYTES + 1];
+	char used[BAR_ID_BYTES + 1] = "";
 	uint64_t used_at;
 	int r = read_used(store, name, used, &used_at);
 

@@ -172,13 +172,14 @@ static void tell_hint(FILE *file, const struct panel *panel, const struct bar *b
 /* Cut where it is longer than an error can tell; names in it are of ASCII, whom may not be. */
 static char *cut(char *text)
 {
+	static const char more[] = "…";
 	size_t end = REASON_BYTES_MAX;
 
-	if (!text || strlen(text) <= end)
+	if (!text || strlen(text) < end + sizeof(more))
 		return text;
 	while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
 		end--;
-	strcpy(text + end, "…");
+	memcpy(text + end, more, sizeof(more));
 	return text;
 }
 

@@ -33,7 +33,8 @@
 	X(asked, BLOB, OPTIONAL, 0, "the launch as it was asked for: what its key stands for")     \
 	X(harnesses, TRIAL_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX,                                 \
 	  "of a Custom runner: as they were found")                                                \
-	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX, "of a Custom runner: whose keys it has") \
+	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX,                                         \
+	  "of a Custom runner: whose keys it has")                                                 \
 	X(families, STRINGS, OPTIONAL, FAMILIES_MAX, "of its models, as it was accepted with")     \
 	X(bar_id, STRING, OPTIONAL, BAR_ID_BYTES, "of a launch with bar: which Bar that was")
 

@@ -22,10 +22,10 @@ static Server *server_of(const struct request *request)
 	return request->session->server;
 }
 
-/* FAULT or -errno; consumes the request. */
+/* FAULT, or -errno, which needs no fault; consumes the request. */
 static void refuse(struct request *request, int r, const struct fault *fault)
 {
-	if (r == FAULT)
+	if (r == FAULT && fault)
 		request_refuse(request, fault->code, fault->message, fault->hint);
 	else
 		request_refuse(request, ERROR_internal, strerror(-r), NULL);

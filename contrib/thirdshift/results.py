@@ -1,0 +1,387 @@
+# SPDX-License-Identifier: MIT
+"""What is known of an Experiment's Trials and Graders, and what it comes to. Nothing here talks to
+trialsd or to the disk.
+
+A Cell is one Trial that is wanted: an Arm, a task and the number of the repeat. It is launched until
+trialsd tells an outcome that speaks of the Arm, up to a limit; then each seat of the Panel judges the
+result, and a Grader without a verdict is launched again in the same way."""
+
+import json
+import re
+import statistics
+
+from experiment import key_of
+
+# What an Arm is answerable for; whatever the result is, it is there to be judged.
+COUNTED = ("delivered", "failed", "timed_out", "stalled", "out_of_memory")
+# What speaks of nobody: another launch may do better. A canceled one somebody did not want.
+AGAIN = ("void", "interrupted", "lost")
+KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at", "started_at", "ended_at",
+        "wall_seconds", "cpu_seconds", "memory_peak", "outcome", "cause", "ended_by", "message", "hint",
+        "exit_code", "exit_signal", "commit", "families", "verdict", "of", "bar", "seat", "harness",
+        "tokens")
+
+
+def record_of(trial):
+    """What is kept of a Trial that has ended."""
+    return {key: trial[key] for key in KEPT if key in trial}
+
+
+class Cell:
+    def __init__(self, plan, arm, task, repeat):
+        self.plan, self.arm, self.task, self.repeat = plan, arm, task, repeat
+        self.attempts = {}  # number: Trial
+        self.voters = [voter["voter"] for voter in plan["voters"].get(arm, []) if voter["voter"]]
+        self.votes = {seat: {} for seat in self.voters}  # of the Trial that counts. number: Grader
+        self.refused = {}  # seat: why trialsd takes no Grader for it
+
+    def __str__(self):
+        return "%s, %s, %d" % (self.arm, self.task, self.repeat)
+
+    def trial(self):
+        """The last attempt, or None."""
+        return self.attempts[max(self.attempts)] if self.attempts else None
+
+    def counted(self):
+        trial = self.trial()
+        return trial if trial and trial.get("outcome") in COUNTED else None
+
+    def take(self, trial, attempt, seat=None, vote=None):
+        """Whether it is news."""
+        known = self.attempts if seat is None else self.votes.setdefault(seat, {})
+        number = attempt if seat is None else vote
+        if known.get(number, {}).get("outcome"):
+            return False
+        known[number] = trial
+        return True
+
+    def grader(self, seat):
+        votes = self.votes[seat]
+        return votes[max(votes)] if votes else None
+
+    def wanted(self, limit, delay):
+        """[(attempt, seat or None, number of the vote or None, the time from when on)], to be launched."""
+        trial = self.trial()
+        if not trial:
+            return [(1, None, None, 0)]
+        attempt = max(self.attempts)
+        if trial.get("outcome") in AGAIN and attempt < limit:
+            return [(attempt + 1, None, None, after(trial, delay))]
+        wanted = []
+        for seat in self.voters if self.counted() else ():
+            grader = self.grader(seat)
+            if seat in self.refused:
+                continue
+            if not grader:
+                wanted.append((attempt, seat, 1, 0))
+            elif is_lost_vote(grader) and max(self.votes[seat]) < limit:
+                wanted.append((attempt, seat, max(self.votes[seat]) + 1, after(grader, delay)))
+        return wanted
+
+    def is_over(self, limit):
+        """Nothing runs, and nothing more will be launched."""
+        trial = self.trial()
+        if not trial or "outcome" not in trial or self.wanted(limit, 0):
+            return False
+        return not self.counted() or all(
+            seat in self.refused or "outcome" in (self.grader(seat) or {}) for seat in self.voters)
+
+    def verdicts(self):
+        """{seat: verdict}, of those that said one."""
+        graders = {seat: self.grader(seat) for seat in self.voters}
+        return {seat: grader["verdict"] for seat, grader in graders.items()
+                if grader and grader.get("verdict")}
+
+    def decision(self):
+        """pass, fail, undecided; None where nothing was judged."""
+        if not self.plan["bar"] or not self.counted():
+            return None
+        needed = self.plan["bar"]["votes"]
+        votes = [verdict["vote"] for verdict in self.verdicts().values()]
+        decided = [vote for vote in ("pass", "fail") if votes.count(vote) >= needed]
+        return decided[0] if len(decided) == 1 else "undecided"
+
+
+def is_lost_vote(grader):
+    return "outcome" in grader and "verdict" not in grader and grader["outcome"] != "canceled"
+
+
+def after(trial, delay):
+    return trial.get("ended_at", 0) / 1e6 + delay
+
+
+class Results:
+    def __init__(self, plan):
+        self.plan = plan
+        # All Arms have their turn early, whatever ends the Experiment too soon.
+        self.cells = {(arm["name"], task, repeat): Cell(plan, arm["name"], task, repeat)
+                      for repeat in range(1, plan["repeats"] + 1) for task in plan["tasks"]
+                      for arm in plan["arms"]}
+
+    def place(self, trial):
+        """(cell, attempt, seat, vote) of a Trial of this Experiment, or None."""
+        labels = trial.get("labels") or {}
+        try:
+            cell = self.cells[labels["arm"], labels["task"], int(labels["repeat"])]
+            place = (int(labels["attempt"]), labels.get("seat"),
+                     int(labels["vote"]) if "seat" in labels else None)
+            key = key_of(self.plan, cell.arm, cell.task, cell.repeat, *place)
+        except (KeyError, ValueError):
+            return None
+        return (cell, *place) if trial.get("key") == key else None
+
+    def ended(self, limit):
+        """How many Trials have ended and are not launched again."""
+        return sum("outcome" in (cell.trial() or {}) and
+                   not any(wanted[1] is None for wanted in cell.wanted(limit, 0))
+                   for cell in self.cells.values())
+
+
+# --- Tokens ---------------------------------------------------------------------------------------
+
+
+def number_at(value, *keys):
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 53 else 0
+
+
+def codex_tokens(event):
+    """Each turn tells its own; what came from the cache is part of the input."""
+    if event.get("type") == "turn.completed":
+        usage = event.get("usage")
+        return number_at(usage, "input_tokens"), number_at(usage, "output_tokens"), True
+    return None
+
+
+def claude_tokens(event):
+    """The last result tells all; what came from the cache, or went there, is told beside the input."""
+    if event.get("type") == "result" and isinstance(event.get("usage"), dict):
+        usage = event["usage"]
+        cached = sum(number_at(usage, key) for key in ("cache_creation_input_tokens",
+                                                       "cache_read_input_tokens"))
+        return number_at(usage, "input_tokens") + cached, number_at(usage, "output_tokens"), False
+    return None
+
+
+def opencode_tokens(event):
+    """Each step tells its own."""
+    if event.get("type") == "step_finish" and isinstance(event.get("part"), dict):
+        tokens = event["part"].get("tokens")
+        cached = number_at(tokens, "cache", "read") + number_at(tokens, "cache", "write")
+        return (number_at(tokens, "input") + cached,
+                number_at(tokens, "output") + number_at(tokens, "reasoning"), True)
+    return None
+
+
+# Grok tells as Claude Code does; Kimi tells nothing.
+TOKENS = {"codex": codex_tokens, "claude": claude_tokens, "grok": claude_tokens, "opencode": opencode_tokens}
+LINE_BYTES_MAX = 1 << 20
+
+
+class TokenCount:
+    """Of a Harness's own stream, as it is fed. What is no event of its, or too long, is let go."""
+
+    def __init__(self, harness):
+        self.read = TOKENS[harness]
+        self.line = b""
+        self.too_long = False
+        self.tokens = None
+
+    def feed(self, data):
+        *lines, rest = (self.line + data).split(b"\n")
+        for line in lines:
+            if not self.too_long:
+                self._take(line)
+            self.too_long = False
+        self.too_long = self.too_long or len(rest) > LINE_BYTES_MAX
+        self.line = b"" if self.too_long else rest
+
+    def gap(self):
+        self.line, self.too_long = b"", True
+
+    def end(self):
+        """{"input", "output"} or None."""
+        if not self.too_long:
+            self._take(self.line)
+        return self.tokens
+
+    def _take(self, line):
+        if not line.startswith(b"{"):
+            return
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        found = self.read(event)
+        if not found:
+            return
+        before = self.tokens if self.tokens and found[2] else {"input": 0, "output": 0}
+        self.tokens = {"input": before["input"] + found[0], "output": before["output"] + found[1]}
+
+
+# --- What it comes to -----------------------------------------------------------------------------
+
+
+def count(words):
+    return {word: words.count(word) for word in sorted(set(words))}
+
+
+def arm_summary(plan, arm, cells):
+    trials = [cell.counted() for cell in cells if cell.counted()]
+    last = [cell.trial() for cell in cells if cell.trial()]
+    causes = [trial.get("cause", trial.get("outcome")) for cell in cells
+              for trial in cell.attempts.values() if trial.get("outcome") in AGAIN]
+    stayed = [trial.get("cause", trial["outcome"]) for trial in last if trial.get("outcome") in AGAIN]
+    seconds = [trial["wall_seconds"] for trial in trials if "wall_seconds" in trial]
+    tokens = [trial["tokens"] for trial in trials if trial.get("tokens")]
+    summary = {"name": arm["name"], "id": arm["id"], "families": arm["families"], "trials": len(cells)}
+    summary.update({outcome: sum(trial["outcome"] == outcome for trial in trials) for outcome in COUNTED})
+    summary.update(
+        canceled=sum(trial.get("outcome") == "canceled" for trial in last),
+        void=len(stayed), void_causes=count(stayed), void_launches=count(causes),
+        unfinished=sum("outcome" not in (cell.trial() or {}) for cell in cells),
+        median_seconds=round(statistics.median(seconds), 3) if seconds else None,
+        tokens={"input": sum(one["input"] for one in tokens), "output": sum(one["output"] for one in tokens),
+                "trials": len(tokens)} if tokens else None)
+    if plan["bar"]:
+        verdicts = [list(cell.verdicts().values()) for cell in cells if cell.counted()]
+        votes = [verdict["vote"] for one in verdicts for verdict in one]
+        decisions = [cell.decision() for cell in cells]
+        summary["panel"] = {word: decisions.count(word) for word in ("pass", "fail", "undecided")}
+        summary["votes"] = {
+            "pass": votes.count("pass"), "fail": votes.count("fail"),
+            "void": sum(len(cell.voters) for cell in cells if cell.counted()) - len(votes)}
+        summary["panel_seats"] = plan["voters"][arm["name"]]
+    return summary
+
+
+def vote_row(plan, cell, seat):
+    voter = next(one for one in plan["voters"][cell.arm] if one["voter"] == seat)
+    grader = cell.grader(seat) or {}
+    row = {"seat": seat, "families": voter["families"], "launches": len(cell.votes[seat])}
+    if voter["seat"] != seat:
+        row["in_place_of"] = voter["seat"]
+    row.update({key: grader[key] for key in ("id", "outcome", "cause", "message") if key in grader})
+    if seat in cell.refused:
+        row["message"] = cell.refused[seat]
+    row.update(grader.get("verdict") or {})
+    return row
+
+
+def trial_row(plan, cell):
+    trial = cell.trial() or {}
+    families = next(arm["families"] for arm in plan["arms"] if arm["name"] == cell.arm)
+    row = {"arm": cell.arm, "families": trial.get("families", families), "task": cell.task,
+           "repeat": cell.repeat, "launches": len(cell.attempts)}
+    row.update({key: trial[key] for key in ("id", "outcome", "cause", "message", "exit_code", "exit_signal",
+                                            "wall_seconds", "tokens") if trial.get(key) is not None})
+    if "wall_seconds" in row:
+        row["wall_seconds"] = round(row["wall_seconds"], 3)
+    if plan["bar"] and cell.counted():
+        row["decision"] = cell.decision()
+        row["votes"] = [vote_row(plan, cell, seat) for seat in cell.voters]
+    return row
+
+
+def summary(results, limit):
+    """All of it, as --json has it."""
+    plan = results.plan
+    cells = list(results.cells.values())
+    return {
+        "experiment": plan["name"], "run": plan["run"], "begun_at": plan["begun_at"],
+        "over": all(cell.is_over(limit) for cell in cells),
+        "bar": plan["bar"],
+        "arms": [arm_summary(plan, arm, [cell for cell in cells if cell.arm == arm["name"]])
+                 for arm in plan["arms"]],
+        "trials": [trial_row(plan, cell) for cell in cells]}
+
+
+def is_complete(told):
+    """Every Trial counts, and every seat has voted."""
+    return all(arm["void"] == arm["canceled"] == arm["unfinished"] == 0 and
+               arm.get("votes", {}).get("void", 0) == 0 for arm in told["arms"])
+
+
+COLUMNS = ("arm", "families", "task", "repeat", "id", "launches", "outcome", "cause", "exit_code",
+           "exit_signal", "wall_seconds", "input_tokens", "output_tokens", "decision", "pass", "fail",
+           "without_vote", "votes")
+
+
+def csv_rows(told):
+    yield COLUMNS
+    for row in told["trials"]:
+        votes = row.get("votes", [])
+        words = [vote.get("vote", "") for vote in votes]
+        row = dict(row, families=" ".join(row["families"]))
+        row.update({key + "_tokens": value for key, value in row.pop("tokens", {}).items()})
+        if votes:
+            row.update({"pass": words.count("pass"), "fail": words.count("fail"),
+                        "without_vote": words.count("")})
+        row["votes"] = " ".join("%s(%s)=%s" % (vote["seat"], "+".join(vote["families"]),
+                                               vote.get("vote", "void")) for vote in votes)
+        yield tuple(row.get(column, "") for column in COLUMNS)
+
+
+def plain(text):
+    """Text of others', for a terminal: one line of what can be shown."""
+    return re.sub(r"\s+", " ", "".join(letter if letter.isprintable() else " " for letter in text)).strip()
+
+
+def causes_text(causes):
+    return ", ".join("%s %d" % one for one in causes.items())
+
+
+def table(told):
+    """The lines of the final table."""
+    judged = told["bar"] is not None
+    head = ["Arm", "families", "Trials", "delivered", "failed", "void"]
+    head += ["pass", "fail", "undecided", "votes"] if judged else []
+    rows = [head + ["median s", "tokens in", "out"]]
+    for arm in told["arms"]:
+        failed = sum(arm[outcome] for outcome in COUNTED[1:])
+        row = [arm["name"], " ".join(arm["families"]) or "-", arm["trials"], arm["delivered"], failed,
+               arm["void"]]
+        if judged:
+            row += [arm["panel"][word] for word in ("pass", "fail", "undecided")]
+            row += [("%(pass)d+ %(fail)d- %(void)d void" if arm["votes"]["void"] else
+                     "%(pass)d+ %(fail)d-") % arm["votes"]]
+        seconds, tokens = arm["median_seconds"], arm["tokens"]
+        row += ["-" if seconds is None else "%.1f" % seconds]
+        row += [tokens["input"], tokens["output"]] if tokens else ["-", "-"]
+        rows.append([str(cell) for cell in row])
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for row in rows:
+        yield "  ".join(cell.ljust(width) if at < 2 else cell.rjust(width)
+                        for at, (cell, width) in enumerate(zip(row, widths))).rstrip()
+    for arm in told["arms"]:
+        yield from notes(arm)
+    if judged:
+        bar = told["bar"]
+        yield "Bar %s: %d votes that agree decide; %s%s" % (
+            bar["name"], bar["votes"], ", ".join(map(seat_text, bar["seats"])),
+            "; it has its families from an older form" if bar.get("legacy") else "")
+
+
+def seat_text(seat):
+    return "%s (%s)" % (seat["name"], " ".join(seat.get("families", [])) or "no family")
+
+
+def notes(arm):
+    """What the table has no room for."""
+    others = {outcome: arm[outcome] for outcome in COUNTED[2:] if arm[outcome]}
+    if others:
+        yield "%s: of those that failed: %s" % (arm["name"], causes_text(others))
+    if arm["void"]:
+        yield "%s: void, which counts for nobody: %s" % (arm["name"], causes_text(arm["void_causes"]))
+    if sum(arm["void_launches"].values()) > arm["void"]:
+        yield "%s: launches that were void, in all: %s" % (arm["name"], causes_text(arm["void_launches"]))
+    for key in ("canceled", "unfinished"):
+        if arm[key]:
+            yield "%s: %s: %d" % (arm["name"], key, arm[key])
+    for seat in arm.get("panel_seats", []):
+        if seat["withheld"]:
+            yield "%s: the vote of seat %s is withheld (%s); %s" % (
+                arm["name"], seat["seat"], " ".join(seat["because"]),
+                "%s (%s) votes in its place" % (seat["voter"], " ".join(seat["families"]))
+                if seat["voter"] else "nobody votes in its place")

@@ -1,0 +1,465 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The parts of contrib/thirdshift that need no trialsd: the experiment file, the folder, what is to be
+launched next, decisions, tokens, and what is told at the end."""
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.dont_write_bytecode = True
+sys.path[:0] = [os.path.join(TOP, name) for name in ("tests", "contrib/python", "contrib/thirdshift")]
+import results  # noqa: E402
+from experiment import Changed, File, Folder, Wrong, check_same, copy_trees, key_of, labels_of  # noqa: E402
+from host import write  # noqa: E402
+from results import Cell, Results, TokenCount, summary, table  # noqa: E402
+from support import case, equal, run_cases, true  # noqa: E402
+
+
+def raises(kind, function, *arguments):
+    try:
+        function(*arguments)
+    except kind as error:
+        return str(error.args[0])
+    raise AssertionError("no %s" % kind.__name__)
+
+
+class Place:
+    """A folder with an experiment file, an Arm and a repository."""
+
+    def __init__(self):
+        self.folder = os.path.realpath(tempfile.mkdtemp(prefix="e."))
+        self.value = {"name": "e", "arms": ["arm.json"], "repeats": 2,
+                      "tasks": [{"name": "one", "repository": "one", "prompt": "do é"}]}
+        write(self.at("arm.json"), '{"name": "fast", "harness": "ninth"}')
+        write(self.at("bar.json"), '{"name": "b", "standard": "s", "seats": [{"harness": "ninth"}]}')
+        write(self.at("one/file"), "x")
+
+    def at(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def file(self, **changes):
+        value = dict(self.value, **changes)
+        write(self.at("e.json"), json.dumps({key: one for key, one in value.items() if one is not None}))
+        return File(self.at("e.json"))
+
+    def begin(self, folder, file):
+        arms = [{"name": arm["name"], "id": "1" * 64, "families": ["none"]} for arm in file.arms]
+        return folder.begin(file, arms, None, {}, "/state")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        shutil.rmtree(self.folder)
+
+
+# --- The file and the folder ----------------------------------------------------------------------
+
+
+@case
+def a_file_is_read():
+    with Place() as place:
+        write(place.at("task.txt"), b"\xffbytes")
+        file = place.file(bar="bar.json", folder="kept", outputs=True, tasks=[
+            {"name": "one", "repository": "./one", "prompt_file": "task.txt"},
+            {"name": "two", "repository": place.at("one"), "prompt": "do é"}])
+        equal(file.arms, [{"name": "fast", "harness": "ninth"}])
+        equal([task["prompt"] for task in file.tasks], [b"\xffbytes", "do é".encode()])
+        equal([task["repository"] for task in file.tasks], [place.at("one")] * 2)
+        equal((file.folder, file.bar["name"], file.repeats, file.attempts), (place.at("kept"), "b", 2, 3))
+        equal(place.file().folder, place.at("e.run"))
+
+
+@case
+def what_is_wrong_in_a_file_is_named():
+    task = {"name": "one", "repository": "one", "prompt": "do"}
+    with Place() as place:
+        write(place.at("other.json"), '{"name": "a b", "harness": "ninth"}')
+        for changes, words in (
+                ({"nam": 1}, '"nam" is no key here'), ({"name": None}, "name: takes"), ({"name": "a/b"}, "name: takes"),
+                ({"name": "x" * 41}, "name: takes"), ({"repeats": 0}, "repeats: takes"),
+                ({"repeats": True}, "repeats: takes"), ({"attempts": 101}, "attempts: takes"),
+                ({"retry_seconds": "x"}, "retry_seconds: takes"), ({"outputs": 1}, "outputs: takes"),
+                ({"limits": 1}, "limits: takes"), ({"arms": []}, "arms: takes"), ({"arms": [1]}, "arms: takes"),
+                ({"arms": ["gone.json"]}, "gone.json"), ({"arms": ["other.json"]}, "takes a name"),
+                ({"arms": ["arm.json", "arm.json"]}, "fast stands there twice"),
+                ({"arms": [{"file": "arm.json", "secret": []}]}, '"secret" is no key here'),
+                ({"tasks": [task, task]}, "one stands there twice"), ({"tasks": [1]}, "tasks: takes"),
+                ({"tasks": [dict(task, name="é")]}, "tasks: name: takes"),
+                ({"tasks": [dict(task, prompt_file="x")]}, "one of prompt and prompt_file"),
+                ({"tasks": [dict(task, prompt=1)]}, "prompt: takes"),
+                ({"tasks": [dict(task, repository="")]}, "repository: takes"),
+                ({"tasks": [{"name": "one", "repository": "one", "prompt_file": "gone"}]}, "gone"),
+                ({"bar": "gone.json"}, "gone.json"), ({"bar": 1}, "bar: takes"), ({"folder": 1}, "folder: takes")):
+            text = raises(Wrong, lambda changes=changes: place.file(**changes))
+            true(words in text, "%s: %s" % (words, text))
+
+
+@case
+def an_experiment_begins_once_and_is_the_same_afterwards():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        equal(folder.plan(), None)
+        plan = place.begin(folder, place.file())
+        equal(Folder(folder.path).plan(), plan)
+        check_same(place.file(attempts=9, retry_seconds=0), plan)
+        # The repository is as it was.
+        write(place.at("one/file"), "changed")
+        with open(folder.at("tasks/one/file")) as kept:
+            equal(kept.read(), "x")
+        task = place.value["tasks"][0]
+        for changes, words in (({"repeats": 3}, "repeats was 2, is 3"), ({"outputs": True}, "outputs was false"),
+                               ({"tasks": [dict(task, prompt="other")]}, "the prompt of one"),
+                               ({"tasks": [dict(task, name="two")]}, "tasks was"),
+                               ({"bar": "bar.json"}, 'bar was null, is "b"'), ({"limits": {"wall_seconds": 1}}, "limits")):
+            text = raises(Changed, check_same, place.file(**changes), plan)
+            true(words in text, "%s: %s" % (words, text))
+        write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "model": "m"}')
+        true("the Arm fast" in raises(Changed, check_same, place.file(), plan), "another Arm")
+
+
+@case
+def another_experiment_of_the_name_has_other_keys():
+    with Place() as place:
+        keys = set()
+        for path in ("a", "b"):
+            folder = Folder(place.at(path))
+            folder.take()
+            keys.add(key_of(place.begin(folder, place.file()), "fast", "one", 1, 1))
+        equal(len(keys), 2, "keys")
+
+
+@case
+def a_plan_that_is_damaged_is_not_gone_on_with():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        place.begin(folder, place.file())
+        for data in (b"", b"{", b"[]", b'{"form": 2}', b"\xff"):
+            write(folder.at("plan.json"), data)
+            true("plan.json" in raises(Wrong, folder.plan), "which file")
+        write(folder.at("ended/7.json"), b"{")
+        true("ended/7.json" in raises(Wrong, folder.ended), "which file")
+
+
+@case
+def one_scheduler_at_a_time():
+    with Place() as place:
+        first, second = Folder(place.at("e.run")), Folder(place.at("e.run"))
+        first.take()
+        raises(BlockingIOError, second.take)
+        first.lock.close()
+        second.take()
+
+
+@case
+def half_a_copy_is_never_taken_for_whole():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(folder.at("repositories/fast/one/.new-x/half"), "x")
+        write(folder.at("repositories/fast/one/.new-x/closed/half"), "x")
+        os.chmod(folder.at("repositories/fast/one/.new-x/closed"), 0o500)
+        write(folder.at("tasks/.new-y"), "x")
+        write(folder.at("repositories/fast/one/1.1/.new-of-the-agent"), "x")
+        write(folder.at("ended/.new-z"), "x")
+        folder.lock.close()
+        folder.take()
+        left = [name for _, folders, files in os.walk(folder.path) for name in folders + files if ".new" in name]
+        equal(left, [".new-of-the-agent"], "left over")
+
+
+@case
+def a_copy_has_all_and_is_made_once():
+    with Place() as place:
+        write(place.at("one/run"), "x", 0o755)
+        write(place.at("one/-f"), "x")
+        os.symlink("nowhere", place.at("one/link"))
+        os.mkdir(place.at("one/closed"), 0o555)
+        source, target = place.at("one"), place.at("copies/a/1.1")
+        copy_trees([(source, target)])
+        equal(sorted(os.listdir(target)), sorted(os.listdir(source)))
+        equal(os.readlink(target + "/link"), "nowhere")
+        equal(stat.S_IMODE(os.stat(target + "/run").st_mode), 0o755)
+        true(os.stat(target + "/file").st_ino != os.stat(source + "/file").st_ino, "it is the same file")
+        write(target + "/file", "of the Trial")
+        copy_trees([(source, target)])
+        with open(target + "/file") as file:
+            equal(file.read(), "of the Trial")
+        equal(os.listdir(place.at("copies/a")), ["1.1"])
+        raises(Wrong, copy_trees, [(place.at("gone"), place.at("copies/a/2.1"))])
+        true(not os.path.exists(place.at("copies/a/2.1")), "a copy of nothing")
+        os.chmod(place.at("one/closed"), 0o755)
+        os.chmod(target + "/closed", 0o755)
+
+
+@case
+def a_repository_that_is_elsewhere_is_refused():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(place.at("one/.git"), "gitdir: elsewhere")
+        true("--dissociate" in raises(Wrong, place.begin, folder, place.file()), "what mends it")
+        os.unlink(place.at("one/.git"))
+        write(place.at("one/.git/objects/info/alternates"), "elsewhere")
+        true("--dissociate" in raises(Wrong, place.begin, folder, place.file()), "what mends it")
+        shutil.rmtree(place.at("one"))
+        true("one" in raises(Wrong, place.begin, folder, place.file()), "which")
+        equal(folder.plan(), None)
+
+
+@case
+def names_that_make_too_long_a_key_are_refused_at_once():
+    with Place() as place:
+        write(place.at("arm.json"), json.dumps({"name": "a" * 40, "harness": "ninth"}))
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        task = dict(place.value["tasks"][0], name="t" * 40)
+        true("too long" in raises(Wrong, place.begin, folder, place.file(name="n" * 40, tasks=[task])), "")
+        equal(folder.plan(), None)
+
+
+# --- What comes next ------------------------------------------------------------------------------
+
+BAR = {"name": "b", "votes": 2, "seats": [{"name": "s1", "families": ["fs1"]}, {"name": "s2"}]}
+
+
+def plan_with(seats=("s1", "s2", "s3"), repeats=1):
+    voters = [{"seat": seat, "voter": seat, "withheld": False, "because": [], "families": ["f" + seat]}
+              for seat in seats]
+    return {"name": "e", "run": "12345678", "begun_at": 1, "repeats": repeats, "tasks": ["one"],
+            "arms": [{"name": "fast", "id": "1", "families": ["openai"]}], "bar": BAR if seats else None,
+            "voters": {"fast": voters} if seats else {}}
+
+
+def ended(outcome, **more):
+    return dict({"id": 1, "outcome": outcome, "ended_at": 5000000}, **more)
+
+
+def vote(word):
+    return ended("delivered", verdict={"vote": word})
+
+
+def cell_of(*attempts, seats=(), votes=None):
+    plan = plan_with(seats)
+    cell = Cell(plan, "fast", "one", 1)
+    for number, trial in enumerate(attempts, 1):
+        cell.take(trial, number)
+    for seat, graders in (votes or {}).items():
+        for number, grader in enumerate(graders, 1):
+            cell.take(grader, len(attempts), seat, number)
+    return cell
+
+
+@case
+def a_void_trial_is_launched_again_up_to_the_limit():
+    running, void = {"id": 1, "state": "running"}, ended("void")
+    equal(cell_of().wanted(3, 10), [(1, None, None, 0)])
+    equal(cell_of(running).wanted(3, 10), [])
+    for outcome in ("void", "interrupted", "lost"):
+        equal(cell_of(ended(outcome)).wanted(3, 10), [(2, None, None, 15)], outcome)
+    equal(cell_of(void, void, void).wanted(3, 10), [])
+    equal(cell_of(void, void, void).wanted(4, 10), [(4, None, None, 15)])
+    equal(cell_of(void, running).wanted(3, 10), [])
+    for outcome in results.COUNTED + ("canceled", "a_word_of_later"):
+        equal(cell_of(ended(outcome)).wanted(3, 10), [], outcome)
+    for attempts, over in (((), False), ((running,), False), ((void,), False), ((void, void, void), True),
+                           ((ended("failed"),), True), ((ended("canceled"),), True), ((void, running), False)):
+        equal(cell_of(*attempts).is_over(3), over, attempts)
+
+
+@case
+def each_seat_votes_and_is_asked_again_up_to_the_limit():
+    done, running, lost = ended("delivered"), {"id": 2, "state": "queued"}, ended("void", cause="no_verdict")
+    seats = ("s1", "s2")
+    equal(cell_of(done, seats=seats).wanted(2, 0), [(1, "s1", 1, 0), (1, "s2", 1, 0)])
+    equal(cell_of(ended("void"), done, seats=("s1",)).wanted(2, 0), [(2, "s1", 1, 0)])
+    for outcome in ("void", "canceled", "lost"):
+        true(all(one[1] is None for one in cell_of(ended(outcome), seats=seats).wanted(2, 0)), outcome)
+    equal(cell_of(done, seats=seats, votes={"s1": [running], "s2": [lost]}).wanted(2, 1), [(1, "s2", 2, 6)])
+    equal(cell_of(done, seats=seats, votes={"s1": [ended("failed")], "s2": [lost, lost]}).wanted(2, 0),
+          [(1, "s1", 2, 5)])
+    equal(cell_of(done, seats=("s1",), votes={"s1": [ended("canceled")]}).wanted(2, 0), [])
+    for votes, over in (({}, False), ({"s1": [vote("pass")]}, False),
+                        ({"s1": [vote("pass")], "s2": [vote("fail")]}, True),
+                        ({"s1": [vote("pass")], "s2": [lost]}, False),
+                        ({"s1": [vote("pass")], "s2": [lost, lost]}, True),
+                        ({"s1": [vote("pass")], "s2": [lost, running]}, False)):
+        equal(cell_of(done, seats=seats, votes=votes).is_over(2), over, votes)
+    cell = cell_of(done, seats=seats, votes={"s1": [vote("pass")]})
+    cell.refused["s2"] = "no"
+    equal((cell.wanted(2, 0), cell.is_over(2)), ([], True))
+
+
+@case
+def what_has_ended_stays_as_it_ended():
+    cell = cell_of(ended("failed"))
+    equal(cell.take({"id": 1, "state": "running"}, 1), False)
+    equal(cell.take(ended("delivered"), 1), False)
+    equal(cell.trial()["outcome"], "failed")
+
+
+@case
+def so_many_agreeing_votes_decide():
+    lost = ended("void")
+    for words, decision in ((("pass", "pass", "pass"), "pass"), (("pass", "fail", "pass"), "pass"),
+                            (("fail", "fail", "pass"), "fail"), (("pass", "fail", None), "undecided"),
+                            (("pass", None, None), "undecided"), ((None, None, None), "undecided"),
+                            (("fail", "fail", None), "fail")):
+        votes = {"s%d" % number: [vote(word) if word else lost] for number, word in enumerate(words, 1)}
+        equal(cell_of(ended("failed"), seats=("s1", "s2", "s3"), votes=votes).decision(), decision, words)
+    equal(cell_of(ended("void"), seats=("s1",)).decision(), None)
+    equal(cell_of(ended("delivered")).decision(), None)
+    both = cell_of(ended("delivered"), seats=("s1", "s2"), votes={"s1": [vote("pass")], "s2": [vote("fail")]})
+    both.plan = dict(both.plan, bar=dict(BAR, votes=1))
+    equal(both.decision(), "undecided")
+
+
+@case
+def only_trials_of_this_experiment_are_its_own():
+    plan = plan_with()
+    told = Results(plan)
+
+    def trial(*place, **changes):
+        return dict({"key": key_of(plan, *place), "labels": labels_of(plan, *place)}, **changes)
+
+    equal(told.place(trial("fast", "one", 1, 2))[1:], (2, None, None))
+    equal(told.place(trial("fast", "one", 1, 2, "s1", 3))[1:], (2, "s1", 3))
+    for other in ({}, trial("slow", "one", 1, 1), trial("fast", "two", 1, 1), trial("fast", "one", 2, 1),
+                  trial("fast", "one", 1, 1, key="else"),
+                  trial("fast", "one", 1, 1, labels={"arm": "fast", "task": "one", "repeat": "x"})):
+        equal(told.place(other), None, other)
+    # Labels with the key of another: nothing that people write by hand is taken for a launch.
+    equal(told.place(trial("fast", "one", 1, 1, labels=labels_of(plan, "fast", "one", 1, 2))), None)
+
+
+# --- Tokens ---------------------------------------------------------------------------------------
+
+STREAMS = {
+    "codex": ((120, 30), [
+        {"type": "thread.started"}, {"type": "turn.completed", "usage": {
+            "input_tokens": 100, "cached_input_tokens": 60, "output_tokens": 20}},
+        {"type": "item.completed", "item": {"text": '{"type": "turn.completed"}'}},
+        {"type": "turn.completed", "usage": {"input_tokens": 20, "output_tokens": 10}}]),
+    "claude": ((1115, 7), [
+        {"type": "assistant", "message": {"usage": {"input_tokens": 9999, "output_tokens": 9999}}},
+        {"type": "result", "usage": {"input_tokens": 15, "cache_creation_input_tokens": 100,
+                                     "cache_read_input_tokens": 1000, "output_tokens": 7}}]),
+    "opencode": ((36, 9), [
+        {"type": "step_finish", "part": {"tokens": {"input": 10, "output": 3, "reasoning": 1,
+                                                    "cache": {"read": 20, "write": 1}}}},
+        {"type": "text", "part": {"tokens": {"input": 5}}},
+        {"type": "step_finish", "part": {"tokens": {"input": 5, "output": 5, "reasoning": 0}}}]),
+}
+
+
+@case
+def tokens_are_counted_in_whatever_pieces_they_come():
+    for name, ((wanted_in, wanted_out), events) in STREAMS.items():
+        text = "".join(json.dumps(event) + "\n" for event in events).encode()
+        for size in (1, 7, 1000, len(text)):
+            for cut in (0, 1):  # without the last line's end, too
+                counted = TokenCount(name)
+                data = text[:len(text) - cut]
+                for at in range(0, len(data), size):
+                    counted.feed(data[at:at + size])
+                equal(counted.end(), {"input": wanted_in, "output": wanted_out}, name)
+
+
+@case
+def what_is_no_event_is_let_go():
+    event = b'{"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 2}}\n'
+    for junk in (b"\xff\xfe\n", b"{\n", b"[1]\n", b"null\n", b'{"type": "turn.completed"}x\n', b"{" * 100000 + b"\n",
+                 b'{"a":' * 50000 + b"\n", b"x" * (3 << 20) + event[:-1] + b"\n", b"{" + b" " * (2 << 20) + b"}\n"):
+        counted = TokenCount("codex")
+        for at in range(0, len(junk), 65536):
+            counted.feed(junk[at:at + 65536])
+            true(len(counted.line) <= results.LINE_BYTES_MAX + 65536, "it grows")
+        equal(counted.tokens, None, junk[:30])
+        counted.feed(event)
+        equal(counted.end(), {"input": 1, "output": 2}, junk[:30])
+    for value in (-1, True, 1.5, "9", None, 1 << 60, [], {}):
+        counted = TokenCount("codex")
+        counted.feed(json.dumps({"type": "turn.completed", "usage": {"input_tokens": value}}).encode())
+        equal(counted.end(), {"input": 0, "output": 0}, value)
+    counted = TokenCount("codex")
+    counted.feed(event[:20])
+    counted.gap()
+    counted.feed(event[20:] + event)
+    equal(counted.end(), {"input": 1, "output": 2}, "behind a gap")
+    equal(TokenCount("claude").end(), None)
+
+
+# --- What is told ---------------------------------------------------------------------------------
+
+
+@case
+def it_is_told_as_a_table_and_for_programs():
+    plan = plan_with(repeats=4)
+    plan["voters"]["fast"][1].update(withheld=True, voter="spare", because=["openai"], families=["xai"])
+    told = Results(plan)
+    cells = list(told.cells.values())
+    cells[0].take(ended("delivered", wall_seconds=1.0, tokens={"input": 5, "output": 2}), 1)
+    cells[1].take(ended("void", cause="session_unavailable"), 1)
+    cells[1].take(ended("timed_out", wall_seconds=4.0, tokens={"input": 1, "output": 1}), 2)
+    for number in (1, 2):
+        cells[2].take(ended("void", cause="arm_changed"), number)
+    for seat, word in (("s1", "pass"), ("spare", "pass"), ("s3", "fail")):
+        cells[0].take(vote(word), 1, seat, 1)
+        cells[1].take(ended("void", cause="no_verdict") if seat == "s3" else vote("fail"), 2, seat, 1)
+    value = summary(told, 2)
+    equal(value["over"], False)
+    true(not results.is_complete(value), "it is complete")
+    arm = value["arms"][0]
+    equal((arm["delivered"], arm["timed_out"], arm["void"], arm["unfinished"]), (1, 1, 1, 1))
+    equal(arm["void_causes"], {"arm_changed": 1})
+    equal(arm["void_launches"], {"arm_changed": 2, "session_unavailable": 1})
+    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 1, "undecided": 0}, {"pass": 2, "fail": 3, "void": 1}))
+    equal((arm["median_seconds"], arm["tokens"]), (2.5, {"input": 6, "output": 3, "trials": 2}))
+    equal(list(table(value)), [
+        "Arm   families  Trials  delivered  failed  void  pass  fail  undecided         votes  median s  tokens in  out",
+        "fast  openai         4          1       1     1     1     1          0  2+ 3- 1 void       2.5          6    3",
+        "fast: of those that failed: timed_out 1",
+        "fast: void, which counts for nobody: arm_changed 1",
+        "fast: launches that were void, in all: arm_changed 2, session_unavailable 1",
+        "fast: unfinished: 1",
+        "fast: the vote of seat s2 is withheld (openai); spare (xai) votes in its place",
+        "Bar b: 2 votes that agree decide; s1 (fs1), s2 (no family)"])
+    rows = list(results.csv_rows(value))
+    equal([len(row) for row in rows], [len(results.COLUMNS)] * 5, "columns")
+    first = dict(zip(*rows[:2]))
+    equal((first["outcome"], first["decision"], first["pass"], first["input_tokens"], first["votes"]),
+          ("delivered", "pass", 2, 5, "s1(fs1)=pass spare(xai)=pass s3(fs3)=fail"))
+    equal(value["trials"][0]["votes"][1]["in_place_of"], "s2")
+
+
+@case
+def nothing_of_others_reaches_a_terminal_as_it_is():
+    equal(results.plain("a\x1b[31m\nb\u202e\x9bc\t d"), "a [31m b c d")
+
+
+@case
+def the_program_tells_what_is_wrong_with_its_words():
+    program = os.path.join(TOP, "contrib/thirdshift/thirdshift")
+    with Place() as place:
+        place.file()
+        for words, status, text in (([], 64, "required"), (["fly", "x"], 64, "invalid choice"),
+                                    (["run", place.at("gone.json")], 64, "gone.json"),
+                                    (["run", place.at("e.json"), "--attempts", "0"], 64, "--attempts"),
+                                    (["run", place.at("e.json"), "--socket", place.at("none"), "--patience", "0"], 69,
+                                     "no trialsd listens"),
+                                    (["report", place.at("e.json")], 64, "has not begun"), (["--help"], 0, "exit statuses")):
+            done = subprocess.run([sys.executable, program, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, check=False, timeout=60)
+            equal(done.returncode, status, "%s: %s" % (words, done.stdout))
+            true(text in done.stdout and "Traceback" not in done.stdout, done.stdout)
+
+
+run_cases()

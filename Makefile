@@ -93,7 +93,7 @@ base := $(call objects,$(wildcard daemon/base/*.c))
 keeper := $(call objects,$(filter-out daemon/keeper/main.c,$(wildcard daemon/keeper/*.c)) \
 	daemon/init/children.c)
 daemon := $(call objects,$(foreach folder,serve doctor queue plan launch ledger, \
-	$(wildcard daemon/$(folder)/*.c)))
+	$(wildcard daemon/$(folder)/*.c)) daemon/options.c)
 init := $(call objects,$(wildcard daemon/init/*.c))
 mains := $(call objects,daemon/main.c daemon/keeper/main.c)
 

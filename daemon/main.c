@@ -9,7 +9,6 @@
  * Stop is the reverse.
  */
 #include <fcntl.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +28,7 @@
 #include "doctor/doctor.h"
 #include "doctor/harness_file.h"
 #include "base/no_sandbox.h"
+#include "options.h"
 #include "plan/arm_store.h"
 #include "plan/bar_store.h"
 #include "plan/plan.h"
@@ -38,26 +38,17 @@
 #include "serve/server.h"
 #include "serve/start_notes.h"
 
-#ifndef TRIALSD_VERSION
-#define TRIALSD_VERSION "0"
-#endif
-
 struct daemon {
 	uv_loop_t loop;
+	struct options options;
 	struct config config;
 	struct plan_host host;
-	char *state_folder;
-	char *runtime_folder;
 	char *config_folder;
-	char *config_file;
-	char *in_force; /* a file with the configuration of the daemon that asks --doctor */
 	char *trials_folder;
 	char *keepers_folder;
 	char *keeper;
 	char *init;
 	struct harness_folders harness_folders;
-	char *harness_file; /* to be checked, and nothing else */
-	int backend;	    /* from the command line, -1: the configuration's */
 	int state_fd;
 	int state_lock;
 	int runtime_lock;
@@ -79,9 +70,7 @@ struct daemon {
 	uv_timer_t watchdog;
 	bool stopping;
 	bool signaled;
-	int status;  /* to exit with */
-	bool doctor; /* --doctor: examine, say so, and leave */
-	enum doctor_form doctor_form;
+	int status; /* to exit with */
 };
 
 /* Stopping, step by step. */
@@ -171,8 +160,8 @@ static void on_hangup(uv_signal_t *signal, int number)
 		return;
 	notify_reloading();
 	harness_folders_read(&daemon->harness_folders, &daemon->host);
-	r = config_reload(&daemon->config, daemon->config_file, daemon->config_folder,
-			  daemon->backend, &later, &fault);
+	r = config_reload(&daemon->config, daemon->options.config_file, daemon->config_folder,
+			  daemon->options.backend, &later, &fault);
 	if (r < 0)
 		fault_errno(&fault, r, "trialsd.conf");
 	if (r)
@@ -201,104 +190,6 @@ static void on_watchdog(uv_timer_t *timer)
 	sd_notify(0, "WATCHDOG=1");
 }
 
-/* Options. */
-
-static const char usage[] =
-	"usage: trialsd [--config FILE] [--state DIR] [--runtime DIR]\n"
-	"               [--backend auto|systemd|none] [--no-sandbox] [--debug]\n"
-	"               [--doctor [--json | --msgpack] [--in-force FILE]]\n"
-	"               [--check-harness FILE [--json]]\n"
-	"\n"
-	"The per-user supervisor of Trials. Serves DIR/socket of the runtime folder; trialctl(1) is\n"
-	"its client. See trialsd(8).\n";
-
-static int text_set(char **field, const char *text)
-{
-	free(*field);
-	*field = strdup(text);
-	return *field ? 0 : -ENOMEM;
-}
-
-static const struct option long_options[] = {
-	{"config", required_argument, NULL, 'c'},
-	{"state", required_argument, NULL, 's'},
-	{"runtime", required_argument, NULL, 'r'},
-	{"backend", required_argument, NULL, 'b'},
-	{"no-sandbox", no_argument, NULL, 'S'},
-	{"debug", no_argument, NULL, 'd'},
-	{"doctor", no_argument, NULL, 'D'},
-	{"in-force", required_argument, NULL, 'f'},
-	{"check-harness", required_argument, NULL, 'H'},
-	{"json", no_argument, NULL, 'J'},
-	{"msgpack", no_argument, NULL, 'M'},
-	{"help", no_argument, NULL, 'h'},
-	{"version", no_argument, NULL, 'v'},
-	{NULL, 0, NULL, 0},
-};
-
-/* 0: go on; else exit with *ret_exit. */
-static int options_read(struct daemon *daemon, int argc, char **argv, int *ret_exit)
-{
-	int option, r = 0;
-
-	*ret_exit = EX_USAGE;
-	while (r == 0 && (option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			r = text_set(&daemon->config_file, optarg);
-			break;
-		case 's':
-			r = text_set(&daemon->state_folder, optarg);
-			break;
-		case 'r':
-			r = text_set(&daemon->runtime_folder, optarg);
-			break;
-		case 'b':
-			daemon->backend = backend_from_name(optarg);
-			if (daemon->backend < 0) {
-				log_error("--backend: auto, systemd or none, not \"%s\"", optarg);
-				return 1;
-			}
-			break;
-		case 'S':
-			r = setenv(NO_SANDBOX_VARIABLE, "1", true);
-			break;
-		case 'd':
-			log_open("trialsd", LOG_LEVEL_DEBUG);
-			break;
-		case 'D':
-			daemon->doctor = true;
-			break;
-		case 'f':
-			r = text_set(&daemon->in_force, optarg);
-			break;
-		case 'H':
-			r = text_set(&daemon->harness_file, optarg);
-			break;
-		case 'J':
-		case 'M':
-			daemon->doctor_form = option == 'J' ? DOCTOR_JSON : DOCTOR_MESSAGE;
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			*ret_exit = 0;
-			return 1;
-		case 'v':
-			puts("trialsd " TRIALSD_VERSION);
-			*ret_exit = 0;
-			return 1;
-		default:
-			fputs(usage, stderr);
-			return 1;
-		}
-	}
-	if (r == 0 && optind < argc) {
-		log_error("no operand is expected: \"%s\"", argv[optind]);
-		return 1;
-	}
-	return r < 0;
-}
-
 /* Folders and locks. */
 
 static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
@@ -308,18 +199,20 @@ static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
 	char usual[64];
 	struct stat st;
 
-	if (daemon->runtime_folder)
+	if (daemon->options.runtime_folder)
 		return 0;
-	if (set && *set == '/')
-		return text_set(&daemon->runtime_folder, set);
+	if (set && *set == '/') {
+		daemon->options.runtime_folder = strdup(set);
+		return daemon->options.runtime_folder ? 0 : -ENOMEM;
+	}
 	/* Missing in sudo, su and cron; the folder is where it always is. */
 	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned int)getuid());
 	if (!xdg || *xdg != '/')
 		xdg = usual;
 	if (stat(xdg, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != getuid())
 		return doctor_no_runtime(ret_fault);
-	if (asprintf(&daemon->runtime_folder, "%s/trialsd", xdg) < 0) {
-		daemon->runtime_folder = NULL;
+	if (asprintf(&daemon->options.runtime_folder, "%s/trialsd", xdg) < 0) {
+		daemon->options.runtime_folder = NULL;
 		return -ENOMEM;
 	}
 	return 0;
@@ -328,8 +221,8 @@ static int runtime_default(struct daemon *daemon, struct fault *ret_fault)
 /* The names that do not depend on the runtime folder, which may not be there. */
 static int folders_name(struct daemon *daemon, const char *home)
 {
-	int r = folder_default(&daemon->state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME", home,
-			       ".local/state");
+	int r = folder_default(&daemon->options.state_folder, "STATE_DIRECTORY", "XDG_STATE_HOME",
+			       home, ".local/state");
 
 	return r ? r
 		 : folder_default(&daemon->config_folder, NULL, "XDG_CONFIG_HOME", home, ".config");
@@ -349,7 +242,7 @@ static void arms_collect(const struct daemon *daemon)
 	if (r < 0)
 		log_write(LOG_LEVEL_WARNING, NULL, 0,
 			  "files of Arms that were not prepared to the end are left in %s/arms: %s",
-			  daemon->state_folder,
+			  daemon->options.state_folder,
 			  r == -EBADMSG ? "one of the Arms is damaged, and may be what names them"
 					: strerror(-r));
 }
@@ -363,25 +256,26 @@ static int folders_open(struct daemon *daemon, const char *home, struct fault *r
 	if (r == 0)
 		r = runtime_default(daemon, ret_fault);
 	if (r == 0)
-		r = folder_private(&daemon->state_folder, &daemon->state_fd, ret_fault);
+		r = folder_private(&daemon->options.state_folder, &daemon->state_fd, ret_fault);
 	if (r == 0)
-		r = folder_private(&daemon->runtime_folder, &runtime_fd, ret_fault);
+		r = folder_private(&daemon->options.runtime_folder, &runtime_fd, ret_fault);
 	if (r == 0)
-		r = lock_take(daemon->state_fd, daemon->state_folder, &daemon->state_lock,
+		r = lock_take(daemon->state_fd, daemon->options.state_folder, &daemon->state_lock,
 			      ret_fault);
 	if (r == 0)
-		r = lock_take(runtime_fd, daemon->runtime_folder, &daemon->runtime_lock, ret_fault);
+		r = lock_take(runtime_fd, daemon->options.runtime_folder, &daemon->runtime_lock,
+			      ret_fault);
 	if (r == 0)
-		r = folder_below(daemon->state_fd, daemon->state_folder, "trials",
+		r = folder_below(daemon->state_fd, daemon->options.state_folder, "trials",
 				 &daemon->trials_folder, &daemon->trials_fd, ret_fault);
 	if (r == 0)
-		r = folder_below(runtime_fd, daemon->runtime_folder, "k", &daemon->keepers_folder,
-				 &daemon->keepers_fd, ret_fault);
+		r = folder_below(runtime_fd, daemon->options.runtime_folder, "k",
+				 &daemon->keepers_folder, &daemon->keepers_fd, ret_fault);
 	if (r == 0)
-		r = arm_store_open(&daemon->arms, daemon->state_fd, daemon->state_folder,
+		r = arm_store_open(&daemon->arms, daemon->state_fd, daemon->options.state_folder,
 				   ret_fault);
 	if (r == 0)
-		r = bar_store_open(&daemon->bars, daemon->state_fd, daemon->state_folder,
+		r = bar_store_open(&daemon->bars, daemon->state_fd, daemon->options.state_folder,
 				   ret_fault);
 	if (r == 0)
 		arms_collect(daemon);
@@ -396,8 +290,8 @@ static int config_load(const struct daemon *daemon, struct config *config, const
 	config->check = plan_config_check;
 	if (r == 0)
 		r = config_find(config, file, daemon->config_folder, ret_fault);
-	if (r == 0 && daemon->backend >= 0)
-		config->backend = (enum backend)daemon->backend;
+	if (r == 0 && daemon->options.backend >= 0)
+		config->backend = (enum backend)daemon->options.backend;
 	return r;
 }
 
@@ -472,10 +366,10 @@ static int guard_open(struct daemon *daemon)
 		.launcher = daemon->launcher,
 		.queue = daemon->queue,
 		.config = &daemon->config,
-		.config_file = daemon->config_file,
-		.state_folder = daemon->state_folder,
-		.runtime_folder = daemon->runtime_folder,
-		.backend = daemon->backend,
+		.config_file = daemon->options.config_file,
+		.state_folder = daemon->options.state_folder,
+		.runtime_folder = daemon->options.runtime_folder,
+		.backend = daemon->options.backend,
 		.mended = on_mended,
 		.changed = on_launches_changed,
 		.context = daemon,
@@ -508,18 +402,18 @@ static int daemon_open(struct daemon *daemon, struct fault *ret_fault)
 		return fault_set(ret_fault, ERROR_invalid, "HOME is not set to an absolute path");
 	r = folders_open(daemon, home, ret_fault);
 	if (r == 0)
-		r = config_load(daemon, &daemon->config, daemon->config_file, ret_fault);
+		r = config_load(daemon, &daemon->config, daemon->options.config_file, ret_fault);
 	if (r == 0)
 		r = launcher_helpers(&daemon->keeper, &daemon->init);
 	if (r == 0)
-		r = plan_host_init(&daemon->host, home, daemon->state_folder,
-				   daemon->runtime_folder, daemon->config_folder, &daemon->config,
-				   ret_fault);
+		r = plan_host_init(&daemon->host, home, daemon->options.state_folder,
+				   daemon->options.runtime_folder, daemon->config_folder,
+				   &daemon->config, ret_fault);
 	if (r == 0)
 		r = harness_folders_open(&daemon->harness_folders, daemon->keeper, &daemon->host);
 	ledger = (struct ledger_options){
 		.loop = &daemon->loop,
-		.state_folder = daemon->state_folder,
+		.state_folder = daemon->options.state_folder,
 		.damaged = on_ledger_damaged,
 		.context = daemon,
 	};
@@ -560,7 +454,7 @@ static int daemon_serve(struct daemon *daemon, struct fault *ret_fault)
 		.shutdown = on_shutdown_asked,
 		.context = daemon,
 	};
-	int r = listening_take(&daemon->socket, daemon->runtime_folder, ret_fault);
+	int r = listening_take(&daemon->socket, daemon->options.runtime_folder, ret_fault);
 
 	if (r)
 		return r;
@@ -610,11 +504,8 @@ static void daemon_done(struct daemon *daemon)
 	fd_close(daemon->state_fd);
 	fd_close(daemon->runtime_lock);
 	fd_close(daemon->state_lock);
-	free(daemon->state_folder);
-	free(daemon->runtime_folder);
+	options_done(&daemon->options);
 	free(daemon->config_folder);
-	free(daemon->config_file);
-	free(daemon->in_force);
 	listening_done(&daemon->socket);
 	free(daemon->trials_folder);
 	free(daemon->keepers_folder);
@@ -641,26 +532,28 @@ static int doctor_mode(struct daemon *daemon)
 		r = runtime_default(daemon, &runtime);
 	if (r == FAULT)
 		options.runtime_lacking = &runtime;
-	if (r >= 0 && daemon->in_force) {
+	if (r >= 0 && daemon->options.in_force) {
 		options.config_on_disk = &on_disk;
-		r = config_load(daemon, &on_disk, daemon->config_file, &disk);
+		r = config_load(daemon, &on_disk, daemon->options.config_file, &disk);
 		options.config_at_fault = r == FAULT ? &disk : NULL;
 	}
 	if (r >= 0)
 		r = config_load(daemon, &daemon->config,
-				daemon->in_force ? daemon->in_force : daemon->config_file, &config);
+				daemon->options.in_force ? daemon->options.in_force
+							 : daemon->options.config_file,
+				&config);
 	if (r == FAULT)
 		options.config_lacking = &config;
 	if (r >= 0)
 		r = launcher_helpers(&daemon->keeper, &daemon->init);
 	if (r == 0) {
-		options.state_folder = daemon->state_folder;
-		options.runtime_folder = daemon->runtime_folder;
+		options.state_folder = daemon->options.state_folder;
+		options.runtime_folder = daemon->options.runtime_folder;
 		options.config_folder = daemon->config_folder;
-		options.config_file = daemon->config_file;
+		options.config_file = daemon->options.config_file;
 		options.keeper = daemon->keeper;
 		options.init = daemon->init;
-		r = doctor_run(&options, STDOUT_FILENO, daemon->doctor_form);
+		r = doctor_run(&options, STDOUT_FILENO, daemon->options.doctor_form);
 	}
 	if (r < 0)
 		log_error("doctor: %s", strerror(-r));
@@ -670,7 +563,7 @@ static int doctor_mode(struct daemon *daemon)
 int main(int argc, char **argv)
 {
 	static struct daemon daemon = {
-		.backend = -1,
+		.options.backend = -1,
 		.state_fd = -1,
 		.state_lock = -1,
 		.runtime_lock = -1,
@@ -687,11 +580,12 @@ int main(int argc, char **argv)
 
 	log_open("trialsd", LOG_LEVEL_INFO);
 	umask(0077);
-	if (options_read(&daemon, argc, argv, &status))
+	if (options_read(&daemon.options, argc, argv, &status))
 		return status;
-	if (daemon.harness_file)
-		return harness_file_check(daemon.harness_file, daemon.doctor_form == DOCTOR_JSON);
-	if (daemon.doctor) {
+	if (daemon.options.harness_file)
+		return harness_file_check(daemon.options.harness_file,
+					  daemon.options.doctor_form == DOCTOR_JSON);
+	if (daemon.options.doctor) {
 		status = doctor_mode(&daemon);
 		daemon_done(&daemon);
 		return status;

@@ -67,7 +67,7 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 
 	if (r)
 		return r;
-	json = json_loadb(text, size, JSON_REJECT_DUPLICATES, &json_error);
+	json = json_load_text(text, size, JSON_REJECT_DUPLICATES, &json_error);
 	free(text);
 	if (!json)
 		return context_refuse(context, EXIT_USED_WRONG, NULL,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arm_find.h"
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
@@ -16,7 +17,7 @@
 static const struct option options[] = {
 	{"bar", 0, "NAME", NULL, COMPLETE_NOTHING, false, "the Bar (trialctl bar list)"},
 	{"arm", 0, "ID", NULL, COMPLETE_NOTHING, true,
-	 "an Arm (trialctl arm list); 8 digits will do"},
+	 "an Arm, by its id (8 digits will do) or name"},
 	{0},
 };
 
@@ -74,14 +75,23 @@ static int check(struct context *context, const char *bar, const struct argument
 	json_t *arm;
 	bool holds;
 	size_t i;
-	int r;
+	int r = 0;
 
-	for (i = 0; i < arguments->given_count; i++)
+	for (i = 0; r == 0 && i < arguments->given_count; i++) {
+		char *id = NULL;
+
 		if (strcmp(arguments->given[i].option->name, "arm") == 0)
-			json_array_append_new(arms, text_value(arguments->given[i].value));
+			r = arm_find(context, "--arm", arguments->given[i].value, &id);
+		if (id)
+			json_array_append_new(arms, text_value(id));
+		free(id);
+	}
 	json_object_set_new(request, "bar", text_value(bar));
 	json_object_set_new(request, "arms", arms);
-	r = context_call(context, "panel_check", request, &reply);
+	if (r)
+		json_decref(request);
+	else
+		r = context_call(context, "panel_check", request, &reply);
 	if (r)
 		return r;
 	holds = json_flag(reply, "ok");

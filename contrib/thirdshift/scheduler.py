@@ -15,6 +15,7 @@ from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, is_lost_vote, p
 
 PROGRAM = "thirdshift"
 BATCH = 8  # launched, then what happened meanwhile is looked at
+EVENTS = 256  # of all Trials of trialsd, looked at between two launches
 PANEL_ARMS = 32  # of one panel_check
 PREPARE_SECONDS = 3600  # programs and folders are read as a whole
 
@@ -163,11 +164,13 @@ class Scheduler:
                 self._launch(due[:BATCH])
             # What has come is looked at at once, else until something comes or is due.
             wait = 0.001 if due else min([60] + [wanted[4] - now for wanted in later])
-            event = changes.next(max(wait, 0.001))
-            while event:
+            for _ in range(EVENTS):
+                event = changes.next(max(wait, 0.001))
+                if not event:
+                    break
                 if event["event"] == "state":
                     self._take(event["body"]["trial"])
-                event = changes.next(0.001)
+                wait = 0.001
 
     def _repository(self, cell, attempt):
         return self.folder.at("repositories", cell.arm, cell.task, "%d.%d" % (cell.repeat, attempt))

@@ -374,6 +374,16 @@ def tokens_are_counted_in_whatever_pieces_they_come():
 
 
 @case
+def tokens_of_what_real_harnesses_wrote():
+    """Three turns of 10 each way: tests/harnesses/vendor.py answered them."""
+    for name in results.TOKENS:
+        with open(os.path.join(TOP, "tests/data/stream", name + ".jsonl"), "rb") as file:
+            counted = TokenCount(name)
+            counted.feed(file.read())
+        equal(counted.end(), {"input": 30, "output": 30}, name)
+
+
+@case
 def what_is_no_event_is_let_go():
     event = b'{"type": "turn.completed", "usage": {"input_tokens": 1, "output_tokens": 2}}\n'
     for junk in (b"\xff\xfe\n", b"{\n", b"[1]\n", b"null\n", b'{"type": "turn.completed"}x\n', b"{" * 100000 + b"\n",

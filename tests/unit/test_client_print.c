@@ -208,6 +208,7 @@ int main(void)
 	int failed;
 
 	setlocale(LC_CTYPE, "C.UTF-8");
+	tcase_set_timeout(test_case, 60);
 	tcase_add_loop_test(test_case, stream, 0, COUNT(texts));
 	tcase_add_loop_test(test_case, line, 0, COUNT(texts));
 	tcase_add_test(test_case, line_with_nul);

@@ -113,8 +113,9 @@ static int look_at(struct arm_provider_look *look, const struct plan_host *host,
 		 : text_list_merge(&look->hosts, &provider->hosts);
 	if (r == 0)
 		r = settle_family(look, host, provider);
-	if (r == 0)
-		r = arm_key_look(host, provider->credential, &reason);
+	if (r != 0)
+		return r;
+	r = arm_key_look(host, provider->credential, &reason);
 	if (r != 0)
 		return r == 1 ? 0 : r;
 	if (asprintf(&look->signed_out, "provider %s: %s", look->asked->name, reason) < 0) {

@@ -11,7 +11,7 @@
 
 /* A path that something is at; of a tree that is bound, all folders in it come with it. */
 struct taken {
-	char *path;
+	const char *path; /* its own */
 	bool tree;
 };
 
@@ -22,8 +22,10 @@ static int taken_compare(const void *a, const void *b)
 
 static void taken_free(void *taken)
 {
-	free(((struct taken *)taken)->path);
-	free(taken);
+	struct taken *freed = taken;
+
+	free((char *)freed->path);
+	free(freed);
 }
 
 static int taken_add(void **root, const char *path, bool tree)
@@ -42,7 +44,7 @@ static int taken_add(void **root, const char *path, bool tree)
 	return there ? 0 : -ENOMEM;
 }
 
-static const struct taken *taken_find(void **root, char *path)
+static const struct taken *taken_find(void **root, const char *path)
 {
 	const struct taken wanted = {.path = path};
 	struct taken **there = tfind(&wanted, root, taken_compare);

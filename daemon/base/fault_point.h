@@ -50,6 +50,7 @@
 	X(login_noted, "there is a note of a Trial's copy; it is not made")                        \
 	X(login_copied, "it is made; nothing was started")                                         \
 	X(login_carried, "what a keeper left to do is done; no end is told")                       \
+	X(login_told, "that is in the note of it")                                                 \
 	X(login_removed, "nothing is left of a Trial's copy but the note")                         \
 	X(arm_taken, "an Arm's files are kept; it is not")                                         \
 	X(arm_stored, "it is; nobody has been told")

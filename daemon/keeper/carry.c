@@ -387,6 +387,20 @@ static void forget(struct carry *carry)
 		unlinkat(carry->folders[LOGIN_FD_COPY], carry->login.copy, 0);
 }
 
+/* Of one that was killed before it could tell: that its Trial's had reached the host. */
+static void recall_refreshed(struct carry *carry)
+{
+	struct message *message = NULL;
+	struct login_result mark;
+
+	if (carry->refreshed_at > 0 || !carry->login.has.trial ||
+	    login_refreshed_read(carry->folders[LOGIN_FD_STATE], carry->key, &message, &mark) < 0)
+		return;
+	if (mark.has.trial && mark.trial == carry->login.trial && mark.has.refreshed_at)
+		carry->refreshed_at = mark.refreshed_at;
+	message_free(message);
+}
+
 void carry_finish(struct carry *carry)
 {
 	const struct timespec moment = {.tv_nsec = 5 * 1000 * 1000};
@@ -403,6 +417,7 @@ void carry_finish(struct carry *carry)
 		}
 		nanosleep(&moment, NULL);
 	}
+	recall_refreshed(carry);
 	if (carry->state != LOGIN_failed)
 		forget(carry);
 }

@@ -95,7 +95,9 @@ void login_running(struct trial *trial, const char *cgroup);
  * trial_end_recorded is called once it is done; false: nothing is.
  */
 bool login_finish(struct trial *trial, const struct outcome_record *record);
-/* That call is still to come. */
+/* The end is in the ledger, and with it what the notes of its logins were kept for. */
+void login_end_kept(struct trial *trial);
+/* The call of trial_end_recorded is still to come. */
 bool login_is_finishing(const struct trial *trial);
 
 /* Its place among those that wait for the same login, 1 is next; 0: it does not wait. */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "keeper/record.h"
 #include "launch/launch.h"
+#include "queue/view.h"
 
 /*
  * The end of a Trial's logins: what its keeper did not do is done, each by a job of its own, and the
@@ -19,6 +21,35 @@ void login_ended(struct trial_login *login)
 	login->ends = false;
 	if (!login_is_finishing(trial))
 		trial_end_recorded(trial);
+}
+
+static void add(struct trial *trial, const struct login_outcome *outcome)
+{
+	struct login_outcome outcomes[LOGINS_MAX + 1];
+	struct trial_work *work = trial->work;
+	struct outcome_record record;
+	struct decode_error error;
+	struct message *message;
+	msgpack_sbuffer buffer;
+	size_t count = 0;
+
+	if (message_parse(&message, work->record.data, work->record.size) < 0)
+		return;
+	if (message_decode(message, message_root(message), &outcome_record_type,
+			   UNKNOWN_KEYS_IGNORED, &record, &error) == 0) {
+		/* What a keeper told of it was that it had failed. */
+		for (size_t i = 0; i < record.logins.count && count < LOGINS_MAX; i++)
+			if (strcmp(record.logins.items[i].harness, outcome->harness) != 0)
+				outcomes[count++] = record.logins.items[i];
+		outcomes[count++] = *outcome;
+		record.has.logins = true;
+		record.logins = (struct login_outcome_list){.items = outcomes, .count = count};
+		if (view_encode(&buffer, &outcome_record_type, &record) == 0) {
+			msgpack_sbuffer_destroy(&work->record);
+			work->record = buffer;
+		}
+	}
+	message_free(message);
 }
 
 /* For its record, when a task did it. */
@@ -35,7 +66,7 @@ static void tell(const struct login_job *job)
 		.refreshed_at = job->told.refreshed_at,
 	};
 
-	trial_add_login(job->login->trial, &outcome);
+	add(job->login->trial, &outcome);
 }
 
 static void on_finished(uv_work_t *work, int status)
@@ -44,7 +75,10 @@ static void on_finished(uv_work_t *work, int status)
 	struct trial_login *login = job->login;
 
 	(void)status;
-	if (job->clean)
+	/* What the end must tell of it stays until the end is told. */
+	if (login && !job->stale && (job->carry || job->done))
+		login->noted = job->clean;
+	else if (job->clean)
 		login_note_remove(job->queue->logins.folders.state, job->id, job->part);
 	if (job->carry && !login_job_told(job, LOGIN_good))
 		log_write(LOG_LEVEL_WARNING, LOG_ID_TRIAL_STATE, job->id,
@@ -57,7 +91,7 @@ static void on_finished(uv_work_t *work, int status)
 		login_stale_over(login);
 	} else if (login) {
 		login->lease->job = NULL;
-		if (job->carry && job->result == 0)
+		if ((job->carry || job->done) && job->result == 0)
 			tell(job);
 		login_ended(login);
 	}
@@ -71,10 +105,12 @@ static struct login_job *begin_finish(Queue *queue, uint64_t id, const char *par
 	int r = job ? launch_folder(queue->trials_fd, id, false, &job->trial_fd) : -ENOMEM;
 
 	if (r == 0)
-		r = login_note_read(&job->order, &queue->logins.folders, id, part, job->trial_fd);
+		r = login_note_read(&job->order, &queue->logins.folders, id, part, job->trial_fd,
+				    &job->message, &job->told);
 	/* Without a note: nothing to carry, and maybe something to remove. */
 	if (r >= 0) {
 		job->carry = carry && r == 1;
+		job->done = carry && r == 2;
 		job->id = id;
 		r = uv_queue_work(queue->loop, &job->work, login_job_work, on_finished);
 	}
@@ -136,6 +172,17 @@ bool login_finish(struct trial *trial, const struct outcome_record *record)
 	LOGIN_EACH(login, trial)
 	ends = finish(login, record) || ends;
 	return ends;
+}
+
+void login_end_kept(struct trial *trial)
+{
+	LOGIN_EACH(login, trial)
+	{
+		if (login->noted)
+			login_note_remove(trial->queue->logins.folders.state, trial->id,
+					  login_part(login));
+		login->noted = false;
+	}
 }
 
 bool login_is_finishing(const struct trial *trial)

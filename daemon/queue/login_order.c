@@ -23,7 +23,8 @@
 #define LOGIN_NOTE_FIELDS(X)                                                                       \
 	X(about, BLOB, REQUIRED, LOGIN_BYTES_MAX, "a keeper_login")                                \
 	X(folder, PATH, REQUIRED, PATH_BYTES_MAX, "the host's")                                    \
-	X(key, STRING, REQUIRED, 255, "what proves that it is still the same folder")
+	X(key, STRING, REQUIRED, 255, "what proves that it is still the same folder")              \
+	X(done, BLOB, OPTIONAL, LOGIN_BYTES_MAX, "a login_result: it was dealt with, and how")
 
 #define LOGIN_NOTE_MESSAGES(M) M(login_note, LOGIN_NOTE_FIELDS)
 LOGIN_NOTE_MESSAGES(MESSAGE_STRUCT_)
@@ -202,6 +203,20 @@ static void note_name(uint64_t id, const char *part, char name[NOTE_NAME_BYTES])
 		 part ? part : "");
 }
 
+static int note_write(int state_fd, const struct login_note *note, uint64_t id, const char *part)
+{
+	char name[NOTE_NAME_BYTES];
+	msgpack_sbuffer buffer;
+	int r = view_encode(&buffer, &login_note_type, note);
+
+	if (r < 0)
+		return r;
+	note_name(id, part, name);
+	r = login_file_replace(state_fd, name, buffer.data, buffer.size, NULL, false);
+	msgpack_sbuffer_destroy(&buffer);
+	return r;
+}
+
 int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id,
 		     const char *part)
 {
@@ -211,17 +226,8 @@ int login_note_write(const struct login_order *order, const char *host_folder, u
 		.folder = host_folder,
 		.key = order->key,
 	};
-	char name[NOTE_NAME_BYTES];
-	msgpack_sbuffer buffer;
-	int r = view_encode(&buffer, &login_note_type, &note);
 
-	if (r < 0)
-		return r;
-	note_name(id, part, name);
-	r = login_file_replace(order->descriptors[LOGIN_FD_STATE], name, buffer.data, buffer.size,
-			       NULL, false);
-	msgpack_sbuffer_destroy(&buffer);
-	return r;
+	return note_write(order->descriptors[LOGIN_FD_STATE], &note, id, part);
 }
 
 void login_note_remove(int state_fd, uint64_t id, const char *part)
@@ -278,31 +284,67 @@ static int note_order(struct login_order *ret, const struct login_folders *folde
 	return r;
 }
 
-int login_note_read(struct login_order *ret, const struct login_folders *folders, uint64_t id,
-		    const char *part, int trial_fd)
+/* It points into the content and *ret_message. */
+static int note_load(int state_fd, uint64_t id, const char *part, struct login_content *content,
+		     struct message **ret_message, struct login_note *ret)
+{
+	char name[NOTE_NAME_BYTES], reason[GATE_REASON_BYTES];
+	struct decode_error error;
+	int r;
+
+	note_name(id, part, name);
+	r = login_file_read(state_fd, name, content, reason);
+	if (r == 0)
+		r = message_parse(ret_message, content->data, content->size);
+	return r < 0 ? r
+		     : message_decode(*ret_message, message_root(*ret_message), &login_note_type,
+				      UNKNOWN_KEYS_IGNORED, ret, &error);
+}
+
+int login_note_done(int state_fd, uint64_t id, const char *part, const struct login_result *result)
 {
 	_cleanup_login_content_ struct login_content content = {0};
-	char name[NOTE_NAME_BYTES], reason[GATE_REASON_BYTES];
 	struct message *message = NULL;
-	struct decode_error error;
 	struct login_note note;
+	msgpack_sbuffer done;
+	int r = note_load(state_fd, id, part, &content, &message, &note);
+
+	msgpack_sbuffer_init(&done);
+	if (r == 0)
+		r = login_result_pack(&done, result);
+	if (r == 0) {
+		note.has.done = true;
+		note.done = (struct blob){.data = (const uint8_t *)done.data, .size = done.size};
+		r = note_write(state_fd, &note, id, part);
+	}
+	msgpack_sbuffer_destroy(&done);
+	message_free(message);
+	return r;
+}
+
+int login_note_read(struct login_order *ret, const struct login_folders *folders, uint64_t id,
+		    const char *part, int trial_fd, struct message **ret_done,
+		    struct login_result *ret_result)
+{
+	_cleanup_login_content_ struct login_content content = {0};
+	struct message *message = NULL;
+	struct login_note note;
+	bool done = false;
 	int r;
 
 	*ret = LOGIN_ORDER_INIT;
-	note_name(id, part, name);
-	r = login_file_read(folders->state, name, &content, reason);
+	r = note_load(folders->state, id, part, &content, &message, &note);
 	if (r == -ENOENT)
 		return 0;
-	if (r == 0)
-		r = message_parse(&message, content.data, content.size);
-	if (r == 0)
-		r = message_decode(message, message_root(message), &login_note_type,
-				   UNKNOWN_KEYS_IGNORED, &note, &error);
-	if (r == 0)
+	if (r == 0 && note.has.done) {
+		r = login_result_parse(note.done.data, note.done.size, ret_done, ret_result);
+		done = r == 0;
+	} else if (r == 0) {
 		r = note_order(ret, folders, &note, part, trial_fd);
+	}
 	message_free(message);
 	if (r == 0)
-		return 1;
+		return done ? 2 : 1;
 	login_order_done(ret);
 	if (r == -ENOMEM || r == -EMFILE || r == -ENFILE || r == -EAGAIN)
 		return r;

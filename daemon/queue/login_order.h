@@ -50,12 +50,16 @@ void login_order_done(struct login_order *order);
 int login_note_write(const struct login_order *order, const char *host_folder, uint64_t id,
 		     const char *part);
 void login_note_remove(int state_fd, uint64_t id, const char *part);
+/* Durably, that it was dealt with and how: for the record of its Trial's end, which is not there yet. */
+int login_note_done(int state_fd, uint64_t id, const char *part, const struct login_result *result);
 /*
- * The order that a note is of: 1; 0 when there is none, or what it tells of is another folder by
- * now (then it is removed, since nothing can come of it); -errno.
+ * The order that a note is of: 1; how it was dealt with: 2, and the result is the caller's with its
+ * message; 0 when there is none, or what it tells of is another folder by now (then it is removed,
+ * since nothing can come of it); -errno.
  */
 int login_note_read(struct login_order *ret, const struct login_folders *folders, uint64_t id,
-		    const char *part, int trial_fd);
+		    const char *part, int trial_fd, struct message **ret_done,
+		    struct login_result *ret_result);
 struct login_note_name {
 	uint64_t id;
 	char *part;

@@ -44,6 +44,7 @@ struct login_job {
 	char *part; /* which of the Trial's logins; NULL: it has the one */
 	int trial_fd;
 	bool carry; /* of a finish: its keeper did not do it */
+	bool done;  /* of a finish: it was dealt with before, as told says */
 	bool clean; /* of a finish: what is left of it is to go */
 	int result;
 	struct message *message;
@@ -84,8 +85,9 @@ struct trial_login {
 	double wall_seconds;	 /* negative: without a limit */
 	bool waiting;		 /* in the line */
 	bool has;
-	bool left; /* something of an earlier attempt may be in the Trial's folder */
-	bool ends; /* the Trial's end waits for a job */
+	bool left;  /* something of an earlier attempt may be in the Trial's folder */
+	bool ends;  /* the Trial's end waits for a job */
+	bool noted; /* how it was dealt with is in its note, until the end is in the ledger */
 };
 
 /* Of a key, or nothing, a Trial has no copy. */

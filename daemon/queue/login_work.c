@@ -84,6 +84,11 @@ void login_job_work(uv_work_t *work)
 		/* What could not be carried stays, with its note, for another try. */
 		job->clean = !job->carry ||
 			     (job->result == 0 && !login_job_told(job, LOGIN_failed));
+		/* Before the copy goes: without it nobody could find out any more. */
+		if (job->carry && job->clean)
+			login_note_done(job->order.descriptors[LOGIN_FD_STATE], job->id, job->part,
+					&job->told);
+		FAULT_POINT(login_told);
 		if (job->clean)
 			job->clean = login_remove_copy(job->trial_fd, job->part) == 0;
 		FAULT_POINT(login_removed);

@@ -187,8 +187,6 @@ void trial_go_on(struct trial *trial, const struct ledger_row *row);
 void trial_give_up(struct trial *trial, int error);
 /* What its login needed is done: its end goes into the ledger. */
 void trial_end_recorded(struct trial *trial);
-/* Adds what became of a login to its record. */
-void trial_add_login(struct trial *trial, const struct login_outcome *outcome);
 /* One that was never listed, and will not be. It may have been claimed. */
 void trial_refuse(struct trial *trial);
 /* It holds a slot. -ENOMEM: it no longer does, and is back in its turn. */

@@ -186,6 +186,8 @@ static void on_transition(struct ledger_call *call)
 		/* Not transition->before: that change may have been lost. */
 		before = trial->recorded;
 		trial->recorded = transition->to;
+		if (transition->to == STATE_ended)
+			login_end_kept(trial);
 		queue_notify(queue, call, before);
 		there = transition_reached(trial, call->row);
 	}
@@ -328,35 +330,6 @@ static void on_ended(void *context, const struct outcome_record *record)
 	}
 	if (!login_finish(trial, record))
 		trial_end_recorded(trial);
-}
-
-void trial_add_login(struct trial *trial, const struct login_outcome *outcome)
-{
-	struct login_outcome outcomes[LOGINS_MAX + 1];
-	struct trial_work *work = trial->work;
-	struct outcome_record record;
-	struct decode_error error;
-	struct message *message;
-	msgpack_sbuffer buffer;
-	size_t count = 0;
-
-	if (message_parse(&message, work->record.data, work->record.size) < 0)
-		return;
-	if (message_decode(message, message_root(message), &outcome_record_type,
-			   UNKNOWN_KEYS_IGNORED, &record, &error) == 0) {
-		/* What a keeper told of it was that it had failed. */
-		for (size_t i = 0; i < record.logins.count && count < LOGINS_MAX; i++)
-			if (strcmp(record.logins.items[i].harness, outcome->harness) != 0)
-				outcomes[count++] = record.logins.items[i];
-		outcomes[count++] = *outcome;
-		record.has.logins = true;
-		record.logins = (struct login_outcome_list){.items = outcomes, .count = count};
-		if (view_encode(&buffer, &outcome_record_type, &record) == 0) {
-			msgpack_sbuffer_destroy(&work->record);
-			work->record = buffer;
-		}
-	}
-	message_free(message);
 }
 
 /*

@@ -188,11 +188,6 @@ void trial_read_again(struct trial *trial)
 	ck_abort_msg("%llu is read", (unsigned long long)trial->id);
 }
 
-void trial_add_login(struct trial *trial, const struct login_outcome *outcome)
-{
-	ck_abort_msg("%llu: %s", (unsigned long long)trial->id, outcome->harness);
-}
-
 /* --- The world ------------------------------------------------------------------------------------ */
 
 static char *path_of(const char *format, const char *name)

@@ -55,7 +55,7 @@ struct daemon {
 	int trials_fd;
 	int keepers_fd;
 	struct listening socket;
-	int seccomp_fd;
+	int seccomp_fd, grader_seccomp_fd;
 	struct plan_bwrap bwrap;
 	struct arm_store arms;
 	struct bar_store bars;
@@ -313,11 +313,14 @@ static struct launcher_options launcher_offer(struct daemon *daemon, struct faul
 			: plan_bwrap_pin(&daemon->bwrap, daemon->config.bwrap, unavailable);
 
 	if (r == 0)
-		r = plan_seccomp(&daemon->seccomp_fd, unavailable);
+		r = plan_seccomp(false, &daemon->seccomp_fd, unavailable);
+	if (r == 0)
+		r = plan_seccomp(true, &daemon->grader_seccomp_fd, unavailable);
 	if (r < 0)
 		fault_errno(unavailable, r, "sandbox");
 	options.bwrap_fd = daemon->bwrap.fd;
 	options.seccomp_fd = daemon->seccomp_fd;
+	options.grader_seccomp_fd = daemon->grader_seccomp_fd;
 	return options;
 }
 
@@ -341,6 +344,7 @@ static int on_mended(void *context, struct fault *ret_fault)
 		return 0;
 	plan_bwrap_done(&daemon->bwrap);
 	daemon->seccomp_fd = fd_close(daemon->seccomp_fd);
+	daemon->grader_seccomp_fd = fd_close(daemon->grader_seccomp_fd);
 	options = launcher_offer(daemon, &unavailable);
 	return launcher_mend(daemon->launcher, &options, ret_fault);
 }
@@ -496,6 +500,7 @@ static void daemon_done(struct daemon *daemon)
 	arm_store_close(&daemon->arms);
 	bar_store_close(&daemon->bars);
 	fd_close(daemon->seccomp_fd);
+	fd_close(daemon->grader_seccomp_fd);
 	harness_set_free(daemon->host.harnesses);
 	plan_host_done(&daemon->host);
 	config_done(&daemon->config);
@@ -571,6 +576,7 @@ int main(int argc, char **argv)
 		.keepers_fd = -1,
 		.socket = {.fd = -1},
 		.seccomp_fd = -1,
+		.grader_seccomp_fd = -1,
 		.bwrap = {.fd = -1},
 		.arms = ARM_STORE_INIT,
 		.bars = BAR_STORE_INIT,

@@ -59,7 +59,7 @@ void check_bwrap(struct doctor *doctor)
 void check_filter(struct doctor *doctor)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
-	int r = plan_seccomp(&doctor->seccomp_fd, &fault);
+	int r = plan_seccomp(false, &doctor->seccomp_fd, &fault);
 
 	if (r)
 		found_result(doctor, r, &fault);

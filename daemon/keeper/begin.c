@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "base/no_sandbox.h"
@@ -90,6 +91,27 @@ static int make_limits(struct keeper *keeper)
 			    &keeper->fault);
 }
 
+/*
+ * Like a pipe, but nobody else can open it through /proc/PID/fd: what a Grader runs of the judged Trial
+ * could otherwise write its verdict. An urgent byte is one like the others.
+ */
+static int open_socket(int ends[2])
+{
+	const int on = 1;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	if (setsockopt(ends[0], SOL_SOCKET, SO_OOBINLINE, &on, sizeof(on)) < 0 ||
+	    shutdown(ends[0], SHUT_WR) < 0) {
+		int r = -errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return r;
+	}
+	return 0;
+}
+
 static int start_capture(struct keeper *keeper, enum stream stream, int *ret_write_end)
 {
 	struct capture *capture = &keeper->captures[stream];
@@ -99,8 +121,12 @@ static int start_capture(struct keeper *keeper, enum stream stream, int *ret_wri
 	r = capture_init(capture, keeper->folder, stream, keeper->plan.output);
 	if (r < 0)
 		return r;
-	if (pipe2(ends, O_CLOEXEC) < 0)
-		return -errno;
+	if (keeper->plan.judges && stream == STREAM_stdout)
+		r = open_socket(ends);
+	else
+		r = pipe2(ends, O_CLOEXEC) < 0 ? -errno : 0;
+	if (r < 0)
+		return r;
 	*ret_write_end = ends[1];
 	r = capture_start(capture, &keeper->loop, &ends[0]);
 	if (r < 0)

@@ -85,7 +85,8 @@ int launch_open_gate(Launch *launch, const char *cgroup)
 	launch->plan.cgroup = NULL;
 	launch->plan.descriptors -= leases;
 	if (r == 0)
-		r = reopen(launcher->seccomp_fd, &seccomp_fd);
+		r = reopen(launch->plan.judges ? launcher->grader_seccomp_fd : launcher->seccomp_fd,
+			   &seccomp_fd);
 	if (r < 0)
 		return r;
 	descriptors[count++] = plan_fd;

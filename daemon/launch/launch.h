@@ -25,10 +25,11 @@ struct launcher_options {
 	enum backend backend; /* as asked: auto, systemd, none */
 	const char *keeper;   /* absolute paths of the helper programs */
 	const char *init;
-	int bwrap_fd;	/* O_PATH, pinned */
-	int seccomp_fd; /* the filter, for bwrap */
-	int trials_fd;	/* STATE/trials */
-	int keepers_fd; /* RUNTIME/k, where keepers listen */
+	int bwrap_fd;	       /* O_PATH, pinned */
+	int seccomp_fd;	       /* the filter, for bwrap */
+	int grader_seccomp_fd; /* a Grader's */
+	int trials_fd;	       /* STATE/trials */
+	int keepers_fd;	       /* RUNTIME/k, where keepers listen */
 	/* Why nothing could be launched whatever the launcher finds; or NULL. Moved. */
 	struct fault *unavailable;
 	bool unproved; /* nothing is to be launched before launcher_set_unavailable was called */

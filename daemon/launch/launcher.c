@@ -90,6 +90,7 @@ int launcher_new(Launcher **ret_launcher, const struct launcher_options *options
 	launcher->keepers_fd = options->keepers_fd;
 	launcher->bwrap_fd = options->bwrap_fd;
 	launcher->seccomp_fd = options->seccomp_fd;
+	launcher->grader_seccomp_fd = options->grader_seccomp_fd;
 	launcher->init_fd = -1;
 	launcher->unavailable = FAULT_INIT;
 	uv_timer_init(launcher->loop, &launcher->spare_timer);
@@ -218,6 +219,7 @@ int launcher_mend(Launcher *launcher, const struct launcher_options *options,
 
 	launcher->bwrap_fd = options->bwrap_fd;
 	launcher->seccomp_fd = options->seccomp_fd;
+	launcher->grader_seccomp_fd = options->grader_seccomp_fd;
 	launcher->init_fd = fd_close(launcher->init_fd);
 	r = launcher_prepare(launcher, options, ret_fault);
 	if (r == 0 && !launcher->scopes)

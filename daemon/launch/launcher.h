@@ -10,9 +10,10 @@ struct Launcher {
 	char *backend_reason;
 	struct fault unavailable; /* message NULL: all is well */
 	char *keeper;
-	int init_fd;	/* O_PATH of trials-init */
-	int bwrap_fd;	/* borrowed */
-	int seccomp_fd; /* borrowed */
+	int init_fd;	       /* O_PATH of trials-init */
+	int bwrap_fd;	       /* borrowed */
+	int seccomp_fd;	       /* borrowed */
+	int grader_seccomp_fd; /* borrowed */
 	int null_fd;
 	int trials_fd;		/* borrowed */
 	int keepers_fd;		/* borrowed */

@@ -118,7 +118,9 @@ static int operation_compare(const void *a, const void *b)
 
 static int remounts_add(struct plan *plan)
 {
-	return plan_add(plan, PLAN_REMOUNT_RO, "/dev", NULL) &&
+	/* Of a Grader /proc too: what it runs could write to its memory. */
+	return (!plan->judges || plan_add(plan, PLAN_REMOUNT_RO, "/proc", NULL)) &&
+			       plan_add(plan, PLAN_REMOUNT_RO, "/dev", NULL) &&
 			       plan_add(plan, PLAN_REMOUNT_RO, "/", NULL)
 		       ? 0
 		       : -ENOMEM;

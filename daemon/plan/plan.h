@@ -179,9 +179,9 @@ int plan_digest(const struct plan *plan, const struct text_list *arguments, char
 /*
  * The seccomp filter as a sealed memfd for bwrap's --seccomp. bwrap reads it to its end from the
  * position that everyone who holds this open file shares: give each launch one of its own, opened
- * anew through /proc/self/fd.
+ * anew through /proc/self/fd. judges: a Grader's, which refuses more.
  */
-int plan_seccomp(int *ret_fd, struct fault *ret_fault);
+int plan_seccomp(bool judges, int *ret_fd, struct fault *ret_fault);
 
 /*
  * The bwrap to use, pinned: an O_PATH descriptor, its path and version. Taken from configured, or

@@ -89,7 +89,7 @@ int program_question_make(struct program_question *ret, const struct plan_host *
 	if (r == 0)
 		r = arguments_memfd(ret->plan, host, &ret->arguments);
 	if (r == 0)
-		r = plan_seccomp(&ret->seccomp, ret_fault);
+		r = plan_seccomp(false, &ret->seccomp, ret_fault);
 	if (r == 0) {
 		ret->bwrap = fcntl(bwrap_fd, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
 		r = ret->bwrap < 0 ? -errno : 0;

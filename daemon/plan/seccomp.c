@@ -44,6 +44,17 @@ static const struct {
 	{SCMP_SYS(io_uring_register), ENOSYS},
 };
 
+/*
+ * A Grader's agent runs what the judged Trial left, a test say, beside itself: what could speak in the
+ * agent's place, by its memory or its descriptors. Elsewhere a debugger may have them.
+ */
+static const int refused_to_graders[] = {
+	SCMP_SYS(ptrace),
+	SCMP_SYS(process_vm_readv),
+	SCMP_SYS(process_vm_writev),
+	SCMP_SYS(pidfd_getfd),
+};
+
 /* Families up to AF_NETLINK that stay: unix, IPv4, IPv6, netlink (getifaddrs needs it). */
 static bool family_allowed(int family)
 {
@@ -68,7 +79,7 @@ static int refuse_families(scmp_filter_ctx filter, int number)
 	return r;
 }
 
-static int fill(scmp_filter_ctx filter)
+static int fill(scmp_filter_ctx filter, bool judges)
 {
 	static const unsigned int requests[] = {TIOCSTI, TIOCLINUX};
 	int r = 0;
@@ -76,6 +87,8 @@ static int fill(scmp_filter_ctx filter)
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(refused); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint16_t)refused[i].error),
 				     refused[i].number, 0);
+	for (size_t i = 0; r == 0 && judges && i < ARRAY_SIZE(refused_to_graders); i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused_to_graders[i], 0);
 	/* Typing into, or pasting from, the terminal of whoever started us. */
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(requests); i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(ioctl), 1,
@@ -91,7 +104,7 @@ static int fill(scmp_filter_ctx filter)
 	return r;
 }
 
-static int build(scmp_filter_ctx filter)
+static int build(scmp_filter_ctx filter, bool judges)
 {
 	int r;
 
@@ -100,10 +113,10 @@ static int build(scmp_filter_ctx filter)
 		r = seccomp_arch_add(filter, SCMP_ARCH_X86);
 	if (r == 0)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(socketcall), 0);
-	return r == 0 ? fill(filter) : r;
+	return r == 0 ? fill(filter, judges) : r;
 }
 
-int plan_seccomp(int *ret_fd, struct fault *ret_fault)
+int plan_seccomp(bool judges, int *ret_fd, struct fault *ret_fault)
 {
 	_cleanup_close_ int fd = memfd_create("trials-seccomp", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	scmp_filter_ctx filter;
@@ -114,7 +127,7 @@ int plan_seccomp(int *ret_fd, struct fault *ret_fault)
 	filter = seccomp_init(SCMP_ACT_ALLOW);
 	if (!filter)
 		return -ENOMEM;
-	r = build(filter);
+	r = build(filter, judges);
 	if (r == 0)
 		r = seccomp_export_bpf(filter, fd);
 	seccomp_release(filter);

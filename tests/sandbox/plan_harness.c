@@ -271,7 +271,7 @@ int main(int argc, char **argv)
 	refuse(&fault, plan_host_init(&host, home, state, runtime, "/nonexistent/trialsd", &config,
 				      &fault));
 	refuse(&fault, plan_make(&plan, &host, &launch, &fault));
-	refuse(&fault, plan_seccomp(&seccomp, &fault));
+	refuse(&fault, plan_seccomp(false, &seccomp, &fault));
 	CHECK_(plan_bwrap_arguments(plan, &host, &arguments) == 0);
 	for (size_t i = 0; notes && i < plan->notes.count; i++)
 		printf("%s\n", plan->notes.items[i]);

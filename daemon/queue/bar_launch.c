@@ -250,7 +250,8 @@ static int find_families(Queue *queue, const struct launch_request *launch, cons
 		*ret_families = accepted->seat->families;
 	else if (arm)
 		*ret_families = arm->families;
-	if (accepted->seat || arm || !accepted->named || !launch->harness || !host->harnesses)
+	/* Also without a Bar: a Grader of its result may have one. */
+	if (accepted->seat || arm || !launch->harness || !host->harnesses)
 		return 0;
 	r = harness_set_find(host->harnesses, launch->harness, &harness, fault);
 	if (r != 0)

@@ -5,12 +5,16 @@
 What it does is in the variable FAKE, a list of [WORD, ARGUMENT...] in JSON; each prints one line:
     read            the login as it is now
     save TEXT       a refreshed login, saved in its own way
+    put HOW TEXT    the same, "in place" or by "rename", whichever way its own is
     damage HOW      something else in the login's place
     refresh         its own refresh: with a token server that is a file of the repository, if its
                     access token ends in less than five minutes
     see WORD        once the login has this word
     await NAME      once there is such a file in the repository
     touch NAME      makes one
+    text PATH       what a file of the home holds
+    deface PATH     tries to write to one, then puts another in its place
+    told            its arguments, environment, folder and standard input
     list PATH       what is in a folder of the home
     clutter TARGET  fills the login's folder
     leave PATH      makes a file in the home
@@ -128,6 +132,15 @@ def damage(how):
         raise SystemExit("no such damage: " + how)
 
 
+def deface(path):
+    try:
+        in_place(path, "defaced")
+        return "written to"
+    except OSError:
+        rename(path, "defaced")
+        return "replaced"
+
+
 def claims(token):
     part = token.split(".")[1]
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
@@ -184,6 +197,15 @@ def do(word, *arguments):
     if word == "save":
         with locked():
             save(arguments[0])
+    elif word == "put":
+        {"in place": in_place, "rename": rename}[arguments[0]](PATH, arguments[1])
+    elif word == "text":
+        with open(os.path.join(HOME, arguments[0])) as file:
+            return file.read()
+    elif word == "deface":
+        return deface(os.path.join(HOME, arguments[0]))
+    elif word == "told":
+        return [sys.argv, dict(os.environ), os.getcwd(), sys.stdin.read()]
     elif word == "damage":
         damage(arguments[0])
     elif word == "refresh":

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "base/no_sandbox.h"
+#include "bare_home.h"
 #include "harden.h"
 #include "listener.h"
 #include "state.h"
@@ -287,17 +287,20 @@ static int watch_repository(struct keeper *keeper)
 static int make_bare_home(struct keeper *keeper)
 {
 	const struct keeper_plan *plan = &keeper->plan;
+	const struct bare_home bare = {
+		.folder = keeper->folder,
+		.orders = &plan->sandbox,
+		.descriptors = keeper->start->descriptors + CHANNEL_FD_BINDS,
+		.count = keeper->start->count - CHANNEL_FD_BINDS,
+		.logins = &keeper->logins,
+	};
 
 	if (!plan->no_sandbox)
 		return 0;
-	if (plan->network != NETWORK_host || plan->sandbox.count > 0 || plan->has.session)
+	if (plan->network != NETWORK_host)
 		return fault_void(&keeper->fault, CAUSE_sandbox_unavailable,
 				  "the plan asks for what only a sandbox can give");
-	if (mkdirat(keeper->folder, NO_SANDBOX_HOME, 0700) < 0 ||
-	    mkdirat(keeper->folder, NO_SANDBOX_TMP, 0700) < 0)
-		return refuse(keeper, "the home of a Trial without a sandbox cannot be made",
-			      errno);
-	return 0;
+	return bare_home_make(&bare, &keeper->fault);
 }
 
 int keeper_begin(struct keeper *keeper)

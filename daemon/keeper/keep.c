@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/disk.h"
+#include "base/no_sandbox.h"
 #include "sandbox.h"
 
 #define PARTIAL ".partial"
@@ -44,6 +45,23 @@ int keep_open(struct keep *keep, const struct keeper_plan *plan, int root)
 	if (!plan->bound_home)
 		return 0;
 	keep->bound = open_below(keep->home, plan->bound_home, flags, BELOW);
+	return keep->bound < 0 ? keep->bound : 0;
+}
+
+int keep_open_bare(struct keep *keep, const struct keeper_plan *plan, int folder)
+{
+	const int flags = O_PATH | O_DIRECTORY;
+
+	keep->plan = plan;
+	if (!plan->home)
+		return 0;
+	keep->home = open_below(folder, NO_SANDBOX_HOME, flags, BELOW);
+	if (keep->home < 0)
+		return keep->home;
+	if (!plan->bound_home)
+		return 0;
+	/* The link is our own: nothing has run there. */
+	keep->bound = open_below(keep->home, plan->bound_home, flags, 0);
 	return keep->bound < 0 ? keep->bound : 0;
 }
 

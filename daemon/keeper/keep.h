@@ -63,6 +63,8 @@ struct keep {
 
 /* Of the sandbox whose root this is. 0: also when there is nothing to do for this plan. */
 int keep_open(struct keep *keep, const struct keeper_plan *plan, int root);
+/* The same without a sandbox: of the home in the Trial's folder, and where its link to a login leads. */
+int keep_open_bare(struct keep *keep, const struct keeper_plan *plan, int folder);
 void keep_done(struct keep *keep);
 
 /* Reads the logins as they are now, so that no copy of them is kept. */

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 
+#include "bare_home.h"
 #include "state.h"
 
 #define HELLO_SECONDS 30
@@ -36,13 +37,21 @@ static void write_record_again(struct keeper *keeper)
 	record_file_done(&file, keeper->folder);
 }
 
+/* Nothing needs the home any more. */
+static void over(struct keeper *keeper)
+{
+	if (keeper->plan.no_sandbox)
+		bare_home_remove(keeper->folder);
+	keeper_say_ended(keeper);
+}
+
 static void kept(struct keeper *keeper)
 {
 	keeper->keeping = false;
 	keeper_set_deadline(keeper, DEADLINE_NONE, 0);
 	keep_fill(&keeper->keep, &keeper->record);
 	write_record_again(keeper);
-	keeper_say_ended(keeper);
+	over(keeper);
 }
 
 static void put_back(struct keeper *keeper)
@@ -101,7 +110,8 @@ static int watch_child(struct keeper *keeper)
 int keeper_prepare_home(struct keeper *keeper)
 {
 	const struct keeper_plan *plan = &keeper->plan;
-	int r = keep_open(&keeper->keep, plan, keeper->sandbox.root);
+	int r = plan->no_sandbox ? keep_open_bare(&keeper->keep, plan, keeper->folder)
+				 : keep_open(&keeper->keep, plan, keeper->sandbox.root);
 
 	keeper->sandbox.root = fd_close(keeper->sandbox.root);
 	if (r < 0)
@@ -132,5 +142,5 @@ void keeper_keep_home(struct keeper *keeper)
 		keeper->keeping = true;
 		return;
 	}
-	keeper_say_ended(keeper);
+	over(keeper);
 }

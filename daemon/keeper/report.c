@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/no_sandbox.h"
-#include "base/wipe.h"
 #include "state.h"
 
 #define RECORD_RETRY_SECONDS 1.0
@@ -160,9 +158,6 @@ void keeper_report(struct keeper *keeper)
 		      sizeof(keeper->decision.message));
 	keep_learn_logins(&keeper->keep, &keeper->logins);
 	keeper_write_record(keeper);
-	/* What cannot be removed is in the Trial's folder, and goes with that. */
-	if (keeper->plan.no_sandbox)
-		wipe_remove(keeper->folder, NO_SANDBOX_HOME, NULL);
 	keeper_keep_home(keeper);
 }
 

@@ -200,6 +200,7 @@ static int bind_compose(struct bound *bound, struct plan *plan)
 	if (!operation)
 		return -ENOMEM;
 	operation->writable = bound->writable;
+	operation->fresh = bound->fresh;
 	operation->descriptor = (int)plan->descriptor_count;
 	return descriptor_take(bound, plan);
 }
@@ -270,7 +271,8 @@ int bound_list_compose(struct bound_list *bounds, struct plan *plan, struct faul
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < bounds->count; i++)
-		if (!bounds->items[i].covered)
+		/* Without a sandbox what is around it is elsewhere. */
+		if (!bounds->items[i].covered || (bounds->items[i].fresh && plan->no_sandbox))
 			r = bind_compose(&bounds->items[i], plan);
 		else if (bounds->items[i].descriptor_index)
 			r = descriptor_take(&bounds->items[i], plan);

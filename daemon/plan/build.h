@@ -60,6 +60,7 @@ struct bound {
 	bool own_path;	/* the destination is the source's own canonical path */
 	bool covered;	/* there already, with a tree around it: nothing is to be mounted */
 	bool release;	/* of a Harness: it must not hold any guarded place */
+	bool fresh;	/* a part of the fresh home: plan_operation */
 	bool usual;	/* at the place it is known by: no links that lead there are recreated */
 	bool toolchain; /* of one: it must not show any place of logins or keys */
 	bool pinned;	/* a read-only part of a writable tree: rule 8 of destination.c */
@@ -225,6 +226,9 @@ int bwrap_ask(int fd, const char *option, unsigned int milliseconds, char **ret_
 
 /* The first option that a sandbox needs and bwrap's help does not name, or NULL. */
 const char *bwrap_missing_option(const char *help);
+
+/* What the fresh home is called in texts that are made up: with no sandbox a name for it. no_sandbox.c */
+const char *plan_home_told(const struct plan_host *host);
 
 /* plan_make with the host's fixed part given: what tests call to be the same everywhere. */
 /* parents.c: spelled out, since bwrap would make them 0700. FAULT: there would be too many. */

@@ -47,17 +47,34 @@ static int check_binds(const struct launch_request *launch, struct fault *fault)
 	return 0;
 }
 
+/* It becomes a part of texts of JSON, TOML and sh, and of PATH. */
+static bool is_plain(const char *path)
+{
+	for (const char *c = path; *c; c++)
+		if ((unsigned char)*c < ' ' || strchr("\"'\\:$`%\177", *c))
+			return false;
+	return utf8_valid(path, strlen(path));
+}
+
+static int refuse_folder(struct fault *fault, const char *folder)
+{
+	_cleanup_free_ char *shown = display(folder);
+	int r = fault_set(fault, ERROR_refused,
+			  "harness: without a sandbox (" NO_SANDBOX_TOLD
+			  ") its home is in the state "
+			  "folder, and %s has a quote, a colon or the like in its name",
+			  shown);
+
+	return r != FAULT ? r : fault_hint(fault, NO_SANDBOX_ENDS ", or with another --state-dir");
+}
+
 int no_sandbox_check(const struct plan_host *host, const struct launch_request *launch,
 		     struct fault *ret_fault)
 {
-	const char *needed = launch->harness		    ? "harness"
-			     : launch->build		    ? "build"
-			     : launch->skills		    ? "skills"
-			     : launch->toolchains.count > 0 ? "toolchains"
-			     : launch->keep_home	    ? "keep_home"
-			     : launch->limits.has.tmp	    ? "limits.tmp"
-			     : launch->limits.has.home	    ? "limits.home"
-							    : NULL;
+	const char *needed = launch->keep_home	       ? "keep_home"
+			     : launch->limits.has.tmp  ? "limits.tmp"
+			     : launch->limits.has.home ? "limits.home"
+						       : NULL;
 	bool read_only = launch->has.repository_mode ? launch->repository_mode == MODE_ro
 						     : launch->role == ROLE_grader;
 
@@ -67,7 +84,9 @@ int no_sandbox_check(const struct plan_host *host, const struct launch_request *
 		return refuse_arm(ret_fault, launch->arm);
 	if (needed)
 		return refuse(ret_fault, needed, "it takes a sandbox",
-			      launch->harness ? "" : ", or launch it without that");
+			      ", or launch it without that");
+	if ((launch->harness || launch->arm) && !is_plain(host->state_folder))
+		return refuse_folder(ret_fault, host->state_folder);
 	if (launch->repository && read_only)
 		return refuse(ret_fault, "repository_mode", "only in a sandbox is it read-only",
 			      ", or let it be written to: --repository DIR:rw");
@@ -75,57 +94,4 @@ int no_sandbox_check(const struct plan_host *host, const struct launch_request *
 		return refuse(ret_fault, "network", "only a sandbox has one of its own",
 			      ", or launch it without that");
 	return check_binds(launch, ret_fault);
-}
-
-/* Whether the fresh home would have it, and not the host. */
-static bool is_of_home(const struct plan *plan, const struct plan_host *host, const char *path)
-{
-	if (!path_within(path, host->home))
-		return false;
-	for (size_t i = 0; i < plan->operation_count; i++)
-		if (plan->operations[i].type == PLAN_BIND &&
-		    path_within(path, plan->operations[i].destination))
-			return false;
-	return true;
-}
-
-static int move_cwd(struct plan *plan, const struct plan_host *host, const char *home)
-{
-	char *moved;
-
-	if (!is_of_home(plan, host, plan->cwd))
-		return 0;
-	if (asprintf(&moved, "%s%s", home, plan->cwd + strlen(host->home)) < 0)
-		return -ENOMEM;
-	free(plan->cwd);
-	plan->cwd = moved;
-	return 0;
-}
-
-int no_sandbox_apply(struct plan *plan, const struct plan_host *host, const char *trial_folder)
-{
-	_cleanup_free_ char *home = NULL, *tmp = NULL;
-	const char *tmp_before = pair_list_get(&plan->environment, "TMPDIR");
-	int r;
-
-	if (asprintf(&home, "%s/" NO_SANDBOX_HOME, trial_folder) < 0 ||
-	    asprintf(&tmp, "%s/" NO_SANDBOX_TMP, trial_folder) < 0)
-		return -ENOMEM;
-	r = move_cwd(plan, host, home);
-	if (r == 0 && (!tmp_before || strcmp(tmp_before, "/tmp") == 0))
-		r = pair_list_set(&plan->environment, "TMPDIR", tmp);
-	if (r == 0)
-		r = pair_list_set(&plan->environment, "HOME", home);
-	if (r == 0)
-		r = plan_note(plan, "there was no sandbox: trialsd was told to do without "
-				    "(" NO_SANDBOX_TOLD "); it could see and change all that the "
-				    "person can, and reach the whole network");
-	if (r < 0)
-		return r;
-	operations_free(plan->operations, plan->operation_count);
-	plan->operations = NULL;
-	plan->operation_count = 0;
-	text_list_done(&plan->pinned);
-	plan->no_sandbox = true;
-	return 0;
 }

@@ -32,6 +32,7 @@ void operations_free(struct plan_operation *operations, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		free(operations[i].destination);
 		free(operations[i].source);
+		free(operations[i].login);
 		plan_file_unref(operations[i].file);
 	}
 	free(operations);

@@ -168,6 +168,7 @@ static int plan_settle(struct plan *plan, const struct plan_host *host,
 {
 	int r;
 
+	plan->no_sandbox = host->no_sandbox;
 	r = no_sandbox_check(host, launch, fault);
 	if (r == 0)
 		r = harness_check_keys(launch, fault);

@@ -64,6 +64,9 @@ enum plan_operation_type {
 	PLAN_REMOUNT_RO,
 };
 
+/* How a login is bound: its file, the folder with its copy, the Trials home. */
+enum plan_login { PLAN_LOGIN_none, PLAN_LOGIN_file, PLAN_LOGIN_folder, PLAN_LOGIN_home };
+
 struct plan_operation {
 	enum plan_operation_type type;
 	char *destination; /* inside */
@@ -74,6 +77,12 @@ struct plan_operation {
 	unsigned int mode;
 	bool sealed;		/* PLAN_FILE */
 	struct plan_file *file; /* PLAN_FILE: its contents */
+	/* What a plan without a sandbox has to know: plan/no_sandbox.c. */
+	bool fresh;   /* it is of the fresh home, wherever that is, and not of this host's place */
+	bool made_up; /* PLAN_FILE: its text may name places of the sandbox */
+	bool lock;    /* PLAN_BIND: the very file, and never a copy of it */
+	enum plan_login login_kind;
+	char *login; /* PLAN_BIND: of the Harness of this name; owned */
 };
 
 struct plan_toolchain {
@@ -90,6 +99,8 @@ struct plan {
 	int *descriptors; /* O_PATH, or sealed memfds for PLAN_FILE; owned */
 	size_t descriptor_count;
 	struct text_list command; /* owned copies, as all below */
+	size_t prompt_word;	  /* of its words, from 1: the first that has the prompt; 0: none */
+	size_t prompt_words;
 	struct pair_list environment;
 	int stop_signal;	  /* that the command is told to end with; 0: TERM */
 	bool prompt_elsewhere;	  /* standard input is empty: the prompt is not given there */

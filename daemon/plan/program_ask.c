@@ -7,12 +7,16 @@
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/no_sandbox.h"
+#include "base/wipe.h"
 #include "build.h"
 #include "keeper/channel.h"
+#include "plan/no_sandbox.h"
 
 /*
  * The sandbox is that of a session, without what a session is given: no prompt, no key, none of the
@@ -69,6 +73,39 @@ static int arguments_memfd(const struct plan *plan, const struct plan_host *host
 	return r;
 }
 
+/* A folder like a Trial's, with a home in it. */
+static int make_folder(struct program_question *question, const struct plan_host *host)
+{
+	_cleanup_free_ char *folder = NULL;
+
+	if (asprintf(&folder, "%s/ask-XXXXXX", host->runtime_folder) < 0) {
+		folder = NULL;
+		return -ENOMEM;
+	}
+	if (!mkdtemp(folder))
+		return -errno;
+	question->folder = steal(&folder);
+	question->folder_fd = open(question->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (question->folder_fd < 0 || mkdirat(question->folder_fd, NO_SANDBOX_HOME, 0700) < 0 ||
+	    mkdirat(question->folder_fd, NO_SANDBOX_TMP, 0700) < 0)
+		return -errno;
+	return 0;
+}
+
+static int make_bare(struct program_question *question, const struct plan_host *host,
+		     struct fault *fault)
+{
+	struct text_list orders = {0};
+	int r = make_folder(question, host);
+
+	if (r == 0)
+		r = no_sandbox_apply(question->plan, host, question->folder, &orders, fault);
+	text_list_done(&orders);
+	if (r != 0)
+		program_question_done(question);
+	return r;
+}
+
 int program_question_make(struct program_question *ret, const struct plan_host *host, int bwrap_fd,
 			  const struct session_plan *session, struct fault *ret_fault)
 {
@@ -86,6 +123,8 @@ int program_question_make(struct program_question *ret, const struct plan_host *
 
 	*ret = PROGRAM_QUESTION_INIT;
 	r = plan_make_session(&ret->plan, host, &nothing, &asked, NULL, ret_fault);
+	if (r == 0 && host->no_sandbox)
+		return make_bare(ret, host, ret_fault);
 	if (r == 0)
 		r = arguments_memfd(ret->plan, host, &ret->arguments);
 	if (r == 0)
@@ -105,6 +144,12 @@ void program_question_done(struct program_question *question)
 	fd_close(question->bwrap);
 	fd_close(question->arguments);
 	fd_close(question->seccomp);
+	if (question->folder_fd >= 0)
+		wipe_remove(question->folder_fd, NO_SANDBOX_HOME, NULL);
+	if (question->folder)
+		rmdir(question->folder);
+	fd_close(question->folder_fd);
+	free(question->folder);
 	*question = PROGRAM_QUESTION_INIT;
 }
 
@@ -136,6 +181,9 @@ static int place_all(struct placing *placing, const struct program_question *que
 						      0);
 	if (r == 0)
 		r = place(placing, output, 1);
+	if (r == 0 && question->folder)
+		return -posix_spawn_file_actions_addchdir_np(&placing->actions,
+							     question->plan->cwd);
 	if (r == 0)
 		r = place(placing, question->arguments, SANDBOX_FD_ARGUMENTS);
 	if (r == 0)
@@ -145,25 +193,52 @@ static int place_all(struct placing *placing, const struct program_question *que
 	return r;
 }
 
+static void strings_free(char ***strings)
+{
+	for (char **string = *strings; string && *string; string++)
+		free(*string);
+	free(*strings);
+}
+
+/* bwrap's is empty: it has that of what it runs among its arguments. NULL: memory. */
+static char **environment_of(const struct program_question *question)
+{
+	const struct pair_list *pairs = &question->plan->environment;
+	size_t count = question->folder ? pairs->count : 0;
+	char **strings = calloc(count + 1, sizeof(*strings));
+
+	for (size_t i = 0; strings && i < count; i++)
+		if (asprintf(&strings[i], "%s=%s", pairs->items[i].name, pairs->items[i].value) <
+		    0) {
+			strings[i] = NULL;
+			strings_free(&strings);
+			return NULL;
+		}
+	return strings;
+}
+
 static int spawn(const struct program_question *question, struct placing *placing, pid_t *ret_pid)
 {
 	const struct text_list *command = &question->plan->command;
 	_cleanup_free_ char **words = calloc(command->count + 5, sizeof(*words));
-	char *const environment[] = {NULL};
-	char path[32], arguments[16];
+	_cleanup_(strings_free) char **environment = environment_of(question);
+	char sandbox[32], arguments[16];
+	const char *path = question->folder ? command->items[0] : sandbox;
 	posix_spawnattr_t attributes;
 	sigset_t all, none;
 	size_t count = 0;
 	int r;
 
-	if (!words)
+	if (!words || !environment)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", question->bwrap);
+	snprintf(sandbox, sizeof(sandbox), "/proc/self/fd/%d", question->bwrap);
 	snprintf(arguments, sizeof(arguments), "%d", SANDBOX_FD_ARGUMENTS);
-	words[count++] = (char *)"bwrap";
-	words[count++] = (char *)"--args";
-	words[count++] = arguments;
-	words[count++] = (char *)"--";
+	if (!question->folder) {
+		words[count++] = (char *)"bwrap";
+		words[count++] = (char *)"--args";
+		words[count++] = arguments;
+		words[count++] = (char *)"--";
+	}
 	for (size_t i = 0; i < command->count; i++)
 		words[count++] = (char *)command->items[i];
 	sigfillset(&all);
@@ -208,8 +283,8 @@ static void read_output(int fd, const struct timespec *end, char *text)
 	text[size] = '\0';
 }
 
-/* Not reaped before this: the number is still its own. */
-static void reap(pid_t pid, const struct timespec *end)
+/* Not reaped before this: the number is still its own, and its group's. */
+static void reap(pid_t pid, bool bare, const struct timespec *end)
 {
 	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	struct pollfd poller = {.fd = pidfd, .events = POLLIN};
@@ -218,6 +293,8 @@ static void reap(pid_t pid, const struct timespec *end)
 	while (pidfd >= 0 && poll(&poller, 1, milliseconds_left(end)) < 0 && errno == EINTR)
 		;
 	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	if (bare)
+		kill(-pid, SIGKILL);
 	while (waitid(P_PID, (id_t)pid, &info, WEXITED) < 0 && errno == EINTR)
 		;
 }
@@ -247,7 +324,7 @@ static int run(const struct program_question *question, char *text)
 		return r;
 	writer = fd_close(writer);
 	read_output(reader, &end, text);
-	reap(pid, &end);
+	reap(pid, question->folder != NULL, &end);
 	return 0;
 }
 

@@ -5,8 +5,8 @@
 
 /*
  * A program asked for its version, where neither its release nor its path tells it: it is run with
- * VersionArguments= in a sandbox with nothing in it but its release. Never on the host, where it would
- * write to the person's own home.
+ * VersionArguments= in a sandbox with nothing in it but its release. Never in the person's own home, where
+ * it would write: without a sandbox it has an empty one, below the runtime folder.
  *
  * Made and done away with on the loop, since it holds a plan; asked on any thread.
  */
@@ -17,10 +17,12 @@ struct program_question {
 	int bwrap;     /* O_PATH */
 	int arguments; /* memory file of bwrap's */
 	int seccomp;
+	char *folder; /* of its own, without a sandbox; NULL: it has one */
+	int folder_fd;
 };
 
 #define PROGRAM_QUESTION_INIT                                                                      \
-	((struct program_question){.bwrap = -1, .arguments = -1, .seccomp = -1})
+	((struct program_question){.bwrap = -1, .arguments = -1, .seccomp = -1, .folder_fd = -1})
 
 /* bwrap_fd is duplicated. 0, FAULT, -errno. */
 int program_question_make(struct program_question *ret, const struct plan_host *host, int bwrap_fd,

@@ -68,13 +68,15 @@ static bool is_mapped(const struct runner_plan *runner, const struct plan_host *
 }
 
 /* One that is there already, at the same place inside. */
-static bool is_there(const struct bound_list *bounds, size_t count, const struct bound *bound)
+static bool is_there(struct bound_list *bounds, size_t count, const struct bound *bound)
 {
 	for (size_t i = 0; i < count; i++)
 		if (strcmp(bounds->items[i].destination, bound->destination) == 0 &&
 		    bounds->items[i].place.device == bound->place.device &&
-		    bounds->items[i].place.inode == bound->place.inode)
+		    bounds->items[i].place.inode == bound->place.inode) {
+			bounds->items[i].fresh |= bound->fresh;
 			return true;
+		}
 	return false;
 }
 
@@ -238,6 +240,8 @@ static int add_wrappers(struct plan *plan, const struct runner_plan *runner)
 		r = runner_wrapper(runner, session, &text);
 		if (r == 0)
 			r = add_file(plan, path, text, strlen(text), 0555, true);
+		if (r == 0)
+			plan->operations[plan->operation_count - 1].made_up = true;
 	}
 	return r;
 }
@@ -286,7 +290,10 @@ static int add_home_file(struct plan *plan, const struct plan_host *host,
 	if (r < 0)
 		return r;
 	*total += size;
-	return add_file(plan, path, text, size, mode ? mode : 0400, false);
+	r = add_file(plan, path, text, size, mode ? mode : 0400, false);
+	if (r == 0)
+		plan->operations[plan->operation_count - 1].fresh = true;
+	return r;
 }
 
 static int add_files(struct plan *plan, const struct plan_host *host,

@@ -317,6 +317,8 @@ static int add_group(struct session *result, const struct session_request *reque
 		break;
 	case HARNESS_GROUP_prompt:
 		words = result->has_prompt ? &session->prompt_arguments[result->prompt] : NULL;
+		result->prompt_word = words ? result->arguments.count + 1 : 0;
+		result->prompt_words = words ? words->count : 0;
 		break;
 	default:
 		break;
@@ -463,6 +465,7 @@ int session_compose(struct session *ret_session, const struct session_request *r
 								    request->version);
 	_cleanup_(session_done) struct session result = {0};
 	_cleanup_free_ char *provider = NULL, *prompt = NULL;
+	const char *home = request->home_told ? request->home_told : request->home;
 	int r;
 
 	r = provider_of(request->model, &provider);
@@ -479,8 +482,8 @@ int session_compose(struct session *ret_session, const struct session_request *r
 	}
 
 	const struct specifier specifiers[] = {
-		{'h', request->home},
-		{'r', request->repository ? request->repository : request->home},
+		{'h', home},
+		{'r', request->repository ? request->repository : home},
 		{'m', request->model},
 		{'v', provider},
 		{'e', request->effort},

@@ -35,6 +35,7 @@ struct session_request {
 	bool web;				/* leaves the Harness's own web tools on */
 	uid_t uid;				/* that it runs as */
 	const char *home;			/* canonical */
+	const char *home_told;			/* what %h stands for; NULL: home */
 	const char *repository;			/* canonical; NULL: there is none */
 };
 
@@ -55,6 +56,8 @@ struct session {
 	struct pair_list own;	      /* declared: of its wrapper alone */
 	enum harness_prompt prompt;   /* stdin: else that is /dev/null; see has_prompt */
 	bool has_prompt;
+	size_t prompt_word; /* of the arguments, from 1: the first of those that {prompt} became */
+	size_t prompt_words;
 	bool web_left_on;	    /* it was to be off, and the Harness's file does not say how */
 	struct session_file *files; /* by path */
 	size_t file_count;

@@ -24,12 +24,17 @@ int session_command(struct plan *plan, const struct session_plan *session)
 	const struct program *program = &session->program;
 	const struct text_list *arguments = &session->session.arguments;
 	_cleanup_free_ char *file = session_plan_inside(session, &program->file);
+	const struct session *own = &session->session;
 	int r = file ? 0 : -ENOMEM;
 
 	if (r == 0 && program->interpreter.fd >= 0)
 		r = text_list_add(&plan->command, program->interpreter.canonical);
 	if (r == 0)
 		r = text_list_add(&plan->command, file);
+	if (own->has_prompt && own->prompt == HARNESS_PROMPT_argument) {
+		plan->prompt_word = plan->command.count + own->prompt_word;
+		plan->prompt_words = own->prompt_words;
+	}
 	for (size_t i = 0; r == 0 && i < arguments->count; i++)
 		r = text_list_add(&plan->command, arguments->items[i]);
 	return r;
@@ -77,7 +82,7 @@ int session_bounds(struct bound_list *bounds, const struct session_plan *session
 		r = bound_list_add(bounds, source->path, &source->place, source->path, &bound,
 				   ret_fault);
 		if (r == 0)
-			bound->usual = true;
+			bound->usual = bound->fresh = true;
 	}
 	return r;
 }
@@ -144,6 +149,7 @@ static int add_file(struct plan *plan, const struct session_file *file, bool sea
 	}
 	operation->mode = sealed ? 0400 : 0600;
 	operation->sealed = sealed;
+	operation->fresh = operation->made_up = true;
 	return plan_file_new(&operation->file, text, size);
 }
 
@@ -173,6 +179,7 @@ int session_bind(struct plan *plan, const char *destination, const char *source,
 /* A folder elsewhere than the login's usual place has a link there that leads to it. */
 static int add_login_link(struct plan *plan, const char *folder, const char *file)
 {
+	struct plan_operation *operation;
 	_cleanup_free_ char *to = NULL;
 
 	if (path_within(file, folder))
@@ -181,7 +188,10 @@ static int add_login_link(struct plan *plan, const char *folder, const char *fil
 		to = NULL;
 		return -ENOMEM;
 	}
-	return plan_add(plan, PLAN_SYMLINK, file, to) ? 0 : -ENOMEM;
+	operation = plan_add(plan, PLAN_SYMLINK, file, to);
+	if (operation)
+		operation->fresh = true;
+	return operation ? 0 : -ENOMEM;
 }
 
 /* It may be written to, since programs open their locks so; what is in it is nothing. */
@@ -189,11 +199,32 @@ static int add_shared_lock(struct plan *plan, const struct plan_host *host,
 			   const struct session_plan *session)
 {
 	_cleanup_free_ char *path = NULL;
+	int r;
 
 	if (session->found.lock_fd < 0)
 		return 0;
 	path = session_login_path(host, session->login->shared_lock);
-	return path ? session_bind(plan, path, "lock", session->found.lock_fd, true) : -ENOMEM;
+	r = path ? session_bind(plan, path, "lock", session->found.lock_fd, true) : -ENOMEM;
+	if (r == 0)
+		plan->operations[plan->operation_count - 1].fresh =
+			plan->operations[plan->operation_count - 1].lock = true;
+	return r;
+}
+
+/* The copy, or the Trials home, at its place. */
+static int bind_login(struct plan *plan, const struct session_plan *session, const char *path,
+		      enum plan_login kind)
+{
+	int r = session_bind(plan, path, "login", session->login_fd, true);
+	struct plan_operation *operation;
+
+	if (r < 0)
+		return r;
+	operation = &plan->operations[plan->operation_count - 1];
+	operation->fresh = true;
+	operation->login_kind = kind;
+	operation->login = strdup(session->harness->name);
+	return operation->login ? 0 : -ENOMEM;
 }
 
 static int add_login(struct plan *plan, const struct plan_host *host,
@@ -207,13 +238,14 @@ static int add_login(struct plan *plan, const struct plan_host *host,
 	if (!file)
 		return -ENOMEM;
 	if (login->kind == HARNESS_LOGIN_file) {
-		r = session_bind(plan, file, "login", session->login_fd, true);
+		r = bind_login(plan, session, file, PLAN_LOGIN_file);
 		return r == 0 ? add_shared_lock(plan, host, session) : r;
 	}
 	target = session_login_path(host, login->target);
 	if (!target)
 		return -ENOMEM;
-	r = session_bind(plan, target, "login", session->login_fd, true);
+	r = bind_login(plan, session, target,
+		       login->kind == HARNESS_LOGIN_home ? PLAN_LOGIN_home : PLAN_LOGIN_folder);
 	return r == 0 && login->kind == HARNESS_LOGIN_folder ? add_login_link(plan, target, file)
 							     : r;
 }

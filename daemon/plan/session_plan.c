@@ -83,6 +83,7 @@ static int compose(struct session *ret_session, const struct plan_host *host,
 		.extra = launch->arguments,
 		.uid = host->uid,
 		.home = host->home,
+		.home_told = plan_home_told(host),
 	};
 	int r = repository_of(launch, &repository);
 

@@ -531,7 +531,7 @@ int toolchains_environment(const struct toolchains *toolchains, struct plan *pla
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < toolchains->count; i++)
-		r = set_variables(&toolchains->items[i], plan, host->home);
+		r = set_variables(&toolchains->items[i], plan, plan_home_told(host));
 	return r == 0 && toolchains->path
 		       ? pair_list_set(&plan->environment, "PATH", toolchains->path)
 		       : r;

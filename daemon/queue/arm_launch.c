@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue/arm_launch.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "base/no_sandbox.h"
 #include "plan/arm_store.h"
 
 #define ARM_LIST_HINT "trialctl arm list"
-#define FILES_TOLD 3
 
 static int find_refused(int error, const char *digits, struct fault *fault)
 {
@@ -92,44 +89,6 @@ static int encode_asked(struct arm_accepted *accepted, const struct launch_reque
 	return view_encode(&accepted->asked, &launch_request_type, &launch);
 }
 
-/* What of an Arm is mapped, pinned or read-only, which it is in a sandbox alone: each behind ", ". */
-static int takes_sandbox(const struct arm *arm, char **ret_text)
-{
-	size_t size = 0;
-	FILE *file = open_memstream(ret_text, &size);
-
-	if (!file)
-		return -ENOMEM;
-	for (size_t i = 0; i < arm->harnesses.count; i++)
-		fprintf(file, ", the Harness %s", arm->harnesses.items[i].name);
-	for (size_t i = 0; i < arm->files.count && i < FILES_TOLD; i++) {
-		_cleanup_free_ char *path = display(arm->files.items[i].path);
-
-		fprintf(file, ", the mapped file %s", path);
-	}
-	if (arm->files.count > FILES_TOLD)
-		fprintf(file, ", %zu more of them", arm->files.count - FILES_TOLD);
-	for (size_t i = 0; i < arm->toolchains.count; i++)
-		fprintf(file, ", the toolchain %s", arm->toolchains.items[i]);
-	fputs(arm->has.build ? ", its build" : "", file);
-	fputs(arm->has.skills ? ", its skills" : "", file);
-	return (ferror(file) | (fclose(file) != 0)) ? -ENOMEM : 0;
-}
-
-static int check_without_sandbox(const struct arm *arm, struct fault *fault)
-{
-	_cleanup_free_ char *text = NULL;
-	int r = takes_sandbox(arm, &text);
-
-	if (r < 0 || !*text)
-		return r;
-	fault_set(fault, ERROR_refused,
-		  "arm: what the Arm %s has takes a sandbox (%s), and this trialsd runs Trials "
-		  "without one (" NO_SANDBOX_TOLD ")",
-		  arm->name, text + strlen(", "));
-	return fault_hint(fault, NO_SANDBOX_ENDS);
-}
-
 int arm_accept(Queue *queue, const struct launch_request *asked, struct arm_accepted *ret_accepted,
 	       struct fault *ret_fault)
 {
@@ -141,8 +100,6 @@ int arm_accept(Queue *queue, const struct launch_request *asked, struct arm_acce
 	if (r == 0)
 		r = arm_apply(&accepted->known.arm, accepted->known.id,
 			      &queue->host->config->limits, asked, &accepted->applied, ret_fault);
-	if (r == 0 && queue->host->no_sandbox && asked->allow_no_sandbox)
-		r = check_without_sandbox(&accepted->known.arm, ret_fault);
 	if (r == 0)
 		r = encode_asked(accepted, asked);
 	if (r != 0) {

@@ -6,6 +6,7 @@
  * One whose start is recorded together with its acceptance is made before it is accepted, and
  * listed when that is durable. Until then it holds its slot, and nobody can find it.
  */
+#include "queue/bare_home.h"
 #include "queue/grader.h"
 #include "queue/login.h"
 #include "queue/look.h"
@@ -118,6 +119,8 @@ void trial_forget(struct trial *trial)
 	if (trial->listed)
 		RB_REMOVE(trials_by_id, &queue->by_id, trial);
 	grader_call(trial);
+	if (trial->recorded == STATE_ended)
+		bare_home_ended(queue, trial->id);
 	queue->trials--;
 	free(trial);
 }

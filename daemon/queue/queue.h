@@ -79,7 +79,7 @@ RB_PROTOTYPE(trials_by_turn, trial, by_turn, trial_compare_turn)
 
 #define TRIAL_UNIT_BYTES LAUNCH_UNIT_BYTES
 
-#define LOOKS_MAX 3 /* of one Trial */
+#define LOOKS_MAX (3 * LOGINS_MAX) /* of one Trial: some of each Harness of a runner */
 
 /* What a Trial needs from its claim to its end. */
 struct trial_work {

@@ -5,6 +5,7 @@
  * claimed and gives it back when its end is in the ledger, so that there are never more than
  * MaxRunning between the two. Nothing waits while it holds a slot.
  */
+#include "queue/bare_home.h"
 #include "queue/frozen.h"
 #include "queue/grader.h"
 #include "queue/login.h"
@@ -447,6 +448,7 @@ int queue_load(Queue *queue)
 	if (pruned)
 		queue_prune_resume(queue);
 	logins_load(queue);
+	bare_homes_load(queue);
 	sched_kick(queue);
 	return 0;
 }

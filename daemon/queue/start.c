@@ -11,6 +11,7 @@
 #include "plan/no_sandbox.h"
 #include "plan/sandbox_facts.h"
 #include "queue/arm_look.h"
+#include "queue/bare_home.h"
 #include "queue/frozen.h"
 #include "queue/grader.h"
 #include "queue/kept_session.h"
@@ -291,10 +292,11 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 }
 
 /* Loud: one line in the journal for each. */
-static int go_without(struct trial *trial, const struct plan_host *host)
+static int go_without(struct trial *trial, const struct plan_host *host, struct fault *ret_fault)
 {
 	struct trial_work *work = trial->work;
 	_cleanup_free_ char *folder = NULL;
+	int r;
 
 	if (asprintf(&folder, "%s/%llu", trial->queue->trials_folder,
 		     (unsigned long long)trial->id) < 0) {
@@ -304,7 +306,8 @@ static int go_without(struct trial *trial, const struct plan_host *host)
 	log_write(LOG_LEVEL_WARNING, LOG_ID_NO_SANDBOX, trial->id,
 		  "started without a sandbox (" NO_SANDBOX_TOLD ")");
 	text_list_done(&work->arguments);
-	return no_sandbox_apply(work->plan, host, folder);
+	r = bare_home_note(trial->queue, trial->id);
+	return r < 0 ? r : no_sandbox_apply(work->plan, host, folder, &work->arguments, ret_fault);
 }
 
 static int start_request(struct trial *trial, const struct launch_request *launch,
@@ -344,7 +347,7 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		r = writable_keep(work);
 	if (r == 0 && host->no_sandbox)
-		r = go_without(trial, host);
+		r = go_without(trial, host, ret_fault);
 	return r ? r : facts_keep(work, &harnesses, accepted, ret_fault);
 }
 

@@ -10,3 +10,6 @@
  * the diff.
  */
 void plan_golden_compare(struct plan_fixture *fixture, const struct plan *plan, const char *name);
+/* Of one without a sandbox: its orders, with the contents of the files in them, in the arguments' place. */
+void plan_golden_compare_bare(struct plan_fixture *fixture, const struct plan *plan,
+			      const struct text_list *orders, const char *name);

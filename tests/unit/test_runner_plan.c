@@ -15,6 +15,7 @@
 
 #include "base/words.h"
 #include "plan/arm_store.h"
+#include "plan/no_sandbox.h"
 #include "plan/provider.h"
 #include "plan/runner_plan.h"
 #include "plan/sandbox_facts.h"
@@ -242,7 +243,18 @@ static void check_told(const struct plan *plan)
 	text_list_done(&arguments);
 }
 
-/* The Arm that both cases have, and the plan of a Trial of it. */
+static void compare_bare(struct plan *plan, const char *name)
+{
+	struct text_list orders = {0};
+
+	ck_assert_int_eq(no_sandbox_apply(plan, &fixture.host, at(&fixture, "state/trials/7"),
+					  &orders, &fixture.fault),
+			 0);
+	plan_golden_compare_bare(&fixture, plan, &orders, name);
+	text_list_done(&orders);
+}
+
+/* The Arm that these cases have, and the plan of a Trial of it. */
 static void golden(const char *name, const char *provider)
 {
 	static char digests[3][65];
@@ -281,12 +293,16 @@ static void golden(const char *name, const char *provider)
 	fixture.launch.arm = "of-a-test";
 	fixture.launch.repository = at(&fixture, "repo");
 	fixture.launch.has.network = true;
-	fixture.launch.network = NETWORK_allowlist;
+	fixture.launch.network = fixture.host.no_sandbox ? NETWORK_host : NETWORK_allowlist;
+	fixture.launch.allow_no_sandbox = fixture.host.no_sandbox;
 	fixture.variables[0] = (struct pair){"MINE", "1"};
 	fixture.launch.environment.count = 1;
 	make_runner(&runner, &arm);
 	plan = make_plan(&runner);
-	plan_golden_compare(&fixture, plan, name);
+	if (fixture.host.no_sandbox)
+		compare_bare(plan, name);
+	else
+		plan_golden_compare(&fixture, plan, name);
 	if (provider)
 		check_told(plan);
 	plan_free(plan);
@@ -296,6 +312,13 @@ static void golden(const char *name, const char *provider)
 START_TEST(two_harnesses_and_a_provider)
 {
 	golden("runner", "sdk");
+}
+END_TEST
+
+START_TEST(two_harnesses_without_a_sandbox)
+{
+	fixture.host.no_sandbox = true;
+	golden("runner-no-sandbox", "sdk");
 }
 END_TEST
 
@@ -396,6 +419,7 @@ int main(void)
 
 	tcase_add_checked_fixture(plans, setup, teardown);
 	tcase_add_test(plans, two_harnesses_and_a_provider);
+	tcase_add_test(plans, two_harnesses_without_a_sandbox);
 	tcase_add_test(plans, a_key_that_no_provider_is_declared_for_stays_out);
 	tcase_add_loop_test(plans, excludes_come_behind_the_launch_s_own, 0, ARRAY_SIZE(settings));
 	tcase_add_test(plans, all_that_is_missing);

@@ -163,7 +163,7 @@ static int carry_out(struct making *making, enum order order, const char *const 
 {
 	const char *const *where = words + orders[order].words - 2;
 	const struct carry *login;
-	struct at at = {.folder = -1};
+	struct at at = {.folder = -1, .name = ""};
 	int fd = -1;
 	int r = order == ORDER_login || order == ORDER_link ? 0
 							    : descriptor_of(making, words[0], &fd);

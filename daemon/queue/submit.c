@@ -22,6 +22,7 @@
 #include "queue/grader.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
+#include "queue/key_difference.h"
 #include "queue/login.h"
 #include "queue/prompt.h"
 #include "queue/repository.h"
@@ -154,11 +155,20 @@ static bool submit_list(struct submit *submit)
 	return true;
 }
 
+/* What its key stands for. */
+static struct blob submit_asked(const struct submit *submit)
+{
+	const msgpack_sbuffer *asked = submit->asked.size ? &submit->asked : &submit->spec;
+
+	return (struct blob){.data = (const uint8_t *)asked->data, .size = asked->size};
+}
+
 static void on_inserted(struct ledger_call *call)
 {
 	struct submit *submit = container_of(call, struct submit, call);
 	struct submit_result result = {.row = call->row, .warnings = &submit->warnings};
 	Queue *queue = submit->queue;
+	struct blob asked;
 
 	queue->accepting -= submit->waits;
 	if (call->result != 0 && submit->trial)
@@ -185,11 +195,8 @@ static void on_inserted(struct ledger_call *call)
 		fault_move(&submit->fault, &submit->refusal);
 		break;
 	case -ENOTUNIQ:
-		fault_set(&submit->fault, ERROR_conflict,
-			  "key: \"%s\" belongs to Trial %llu, which was launched differently",
-			  submit->key, (unsigned long long)call->row->id);
-		fault_hint(&submit->fault, "use another key, or trialctl show %llu",
-			   (unsigned long long)call->row->id);
+		asked = submit_asked(submit);
+		key_conflict(submit->key, call->row, &asked, &submit->fault);
 		break;
 	case -ENOLINK:
 	case -EUCLEAN:
@@ -231,13 +238,12 @@ static void submit_insert(struct submit *submit)
 		.labels = submit->labels,
 		.only_existing = submit->refused,
 	};
-	struct blob asked = {.data = (const uint8_t *)submit->asked.data,
-			     .size = submit->asked.size};
+	struct blob asked = submit_asked(submit);
 	_cleanup_free_ void *body = NULL;
 	char uuid[SD_ID128_UUID_STRING_MAX];
 	bool claims;
 
-	if (key_body(asked.size ? &asked : &trial.spec, submit->prompt_digest, &trial.body) < 0) {
+	if (key_body(&asked, submit->prompt_digest, &trial.body) < 0) {
 		fault_errno(&submit->fault, ENOMEM, "launch");
 		submit_refuse(submit);
 		return;

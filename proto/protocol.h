@@ -477,7 +477,10 @@
 	HOLD_FIELDS(X)                                                                           \
 	X(held, UINT, OPTIONAL, 0, "of those that are queued, held")                             \
 	X(ledger, STRING, OPTIONAL, 1024, "what happened to the ledger: it was corrupt, and rebuilt") \
-	X(no_sandbox, BOOL, OPTIONAL, 0, "Trials run without a sandbox: trialsd was told to do so")
+	X(no_sandbox, BOOL, OPTIONAL, 0, "Trials run without a sandbox: trialsd was told to do so") \
+	X(file_faults, STRINGS, OPTIONAL, 64,                                                    \
+	  "files of the person's that are not in force: each with line, key and what is wrong")  \
+	X(file_faults_hint, STRING, OPTIONAL, 1024, "what mends them")
 
 /* One thing that doctor looked at. */
 #define DOCTOR_CHECK_FIELDS(X)                                                                   \

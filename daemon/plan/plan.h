@@ -44,6 +44,8 @@ struct plan_host {
 	bool no_sandbox;		  /* base/no_sandbox.h */
 	struct provider_set *providers;	  /* owned; NULL: none could be read */
 	char *providers_fault;		  /* owned; what keeps providers.conf from being in force */
+	struct text_list
+		file_faults; /* owned; what of the person's files is not in force, and why */
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,

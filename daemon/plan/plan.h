@@ -161,12 +161,13 @@ int plan_config_warning(const struct config *config, char **ret_warning);
 
 /*
  * What of an Arm will hardly do what was meant, added to warnings: providers of it that are not as their
- * file has them, which is at fault; a host of its Harnesses or providers that is this machine's loopback,
- * and inside the Trial's own.
+ * file has them, which is at fault; and what plan_arm_loopback says.
  */
 struct arm;
 int plan_arm_warnings(const struct plan_host *host, const struct arm *arm,
 		      struct text_list *warnings);
+/* A host of its Harnesses or providers that is this machine's loopback, and inside the Trial's own. */
+int plan_arm_loopback(const struct arm *arm, struct text_list *warnings);
 
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,

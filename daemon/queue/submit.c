@@ -669,6 +669,9 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 	}
 	if (r == 0)
 		r = submit_check(submit, request, facts ?: &none);
+	/* What arm prepare told whoever did that is told again to who launches it. */
+	if (r == 0 && accepted.known.message && request->network == NETWORK_allowlist)
+		r = plan_arm_loopback(&accepted.known.arm, &submit->warnings);
 	if (r == 0)
 		r = submit_take(submit, request, facts ?: &none);
 	if (r == 0 && facts)

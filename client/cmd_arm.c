@@ -608,6 +608,41 @@ static int verify(struct context *context, const char *id)
 	return r ? r : verified ? 0 : EXIT_CHANGED;
 }
 
+static int remove_arm(struct context *context, const char *id)
+{
+	json_t *request = need_memory(json_object()), *reply = NULL, *warning;
+	char size[64], *name;
+	uint64_t number;
+	size_t i;
+	int r = name_arm(context, request, "id", id);
+
+	if (r)
+		json_decref(request);
+	else
+		r = send(context, "arm_remove", request, &number);
+	/* It waits for what is being prepared. */
+	if (r == 0)
+		r = context_receive_late(context, number, "trialsd went away meanwhile",
+					 "trialctl arm list shows whether it is there", &reply);
+	if (r)
+		return r;
+	if (context->json) {
+		context_print(context, reply);
+	} else {
+		name = json_display(json_object_get(reply, "name"));
+		printf("%.*s%s%s removed, with %lld files of its own (%s)\n", ID_SHOWN,
+		       json_text(reply, "id"), *name ? " " : "", name,
+		       (long long)json_whole(reply, "files", 0),
+		       quantity_format_size((uint64_t)json_whole(reply, "bytes", 0), size,
+					    sizeof(size)));
+		json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+			context_warn(context, "%s", json_string_value(warning));
+		free(name);
+	}
+	json_decref(reply);
+	return 0;
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
 	const char *const *words = arguments->operands;
@@ -626,15 +661,18 @@ static int run(struct context *context, const struct arguments *arguments)
 		return diff(context, words[1], words[2]);
 	if (strcmp(words[0], "verify") == 0 && count == 2)
 		return verify(context, words[1]);
+	if (strcmp(words[0], "remove") == 0 && count == 2)
+		return remove_arm(context, words[1]);
 	return context_refuse(
 		context, EXIT_USED_WRONG, "trialctl help arm",
-		"arm takes prepare FILE.json, list, show ID, diff ID ID or verify ID");
+		"arm takes prepare FILE.json, list, show ID, diff ID ID, verify ID or "
+		"remove ID");
 }
 
 const struct command command_arm = {
 	.name = "arm",
 	.summary = "ways of doing the work, frozen: prepare, compare and verify them",
-	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID}",
+	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID | remove ID}",
 	.operands = OPERANDS_THREE_WORDS,
 	.options = options,
 	.more = keys_help,

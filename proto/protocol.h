@@ -229,6 +229,7 @@
 	X(arm_show, ARM_SHOW_FIELDS)                                                             \
 	X(arm_verify, ARM_VERIFY_FIELDS)                                                         \
 	X(arm_diff, ARM_DIFF_FIELDS)                                                             \
+	X(arm_remove, ARM_REMOVE_FIELDS)                                                         \
 	BAR_REQUESTS(X)                                                                          \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
@@ -657,6 +658,7 @@
 	M(arm_show_request, ARM_SHOW_FIELDS)                                                     \
 	M(arm_verify_request, ARM_VERIFY_FIELDS)                                                 \
 	M(arm_diff_request, ARM_DIFF_FIELDS)                                                     \
+	M(arm_remove_request, ARM_REMOVE_FIELDS)                                                 \
 	BAR_REQUEST_MESSAGES(M)                                                                  \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
@@ -676,6 +678,7 @@
 	M(arm_show_reply, ARM_VIEW_FIELDS)                                                       \
 	M(arm_verify_reply, ARM_VIEW_FIELDS)                                                     \
 	M(arm_diff_reply, ARM_DIFF_REPLY_FIELDS)                                                 \
+	M(arm_remove_reply, ARM_REMOVE_REPLY_FIELDS)                                             \
 	BAR_REPLY_MESSAGES(M)                                                                    \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \

@@ -17,6 +17,7 @@
 #include "base/now.h"
 #include "base/space.h"
 #include "queue/arm_launch.h"
+#include "queue/arm_use.h"
 #include "queue/bar_launch.h"
 #include "queue/frozen.h"
 #include "queue/grader.h"
@@ -63,8 +64,9 @@ struct submit {
 	char *prompt_file;
 	char *bar; /* that it names, which is marked as used; or NULL */
 	char bar_id[BAR_ID_BYTES + 1];
-	int prompt_fd;	   /* that the client sent, or -1 */
-	int prompt_result; /* 0, FAULT or -errno, from the thread */
+	struct arm_use arm_use; /* until it is in the ledger */
+	int prompt_fd;		/* that the client sent, or -1 */
+	int prompt_result;	/* 0, FAULT or -errno, from the thread */
 	bool has_prompt;
 	bool folder_made;
 	uint8_t prompt_digest[SHA256_DIGEST_SIZE];
@@ -77,6 +79,7 @@ static void submit_free(struct submit *submit)
 {
 	Queue *queue = submit->queue;
 
+	arm_use_end(&submit->arm_use);
 	free(submit->key);
 	repository_put(queue, submit->repository);
 	login_put(submit->login);
@@ -676,6 +679,8 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 		r = submit_take(submit, request, facts ?: &none);
 	if (r == 0 && facts)
 		r = view_encode(&submit->facts, &trial_facts_type, facts);
+	if (facts && facts->arm_id)
+		arm_use_begin(queue, &submit->arm_use, facts->arm_id);
 	FAULT_POINT(accept_checked);
 	if (r == 0 && request->has.of && !launch_judges(request)) {
 		submit->call.done = on_of_got;

@@ -6,6 +6,7 @@
 
 #include "arm_file.h"
 #include "json.h"
+#include "json_file.h"
 #include "options.h"
 #include "proto/protocol.h"
 #include "proto/quantity.h"
@@ -33,47 +34,6 @@ static const char *const harness_keys[] = {"name", "model", "provider", NULL};
 static const char *const provider_keys[] = {"name", "model", NULL};
 #define LIMIT_NAME_(name, type, presence, limit, doc) #name,
 static const char *const limit_keys[] = {LIMITS_FIELDS(LIMIT_NAME_) NULL};
-
-/* --- Keys ----------------------------------------------------------------------------------------- */
-
-static bool is_one_of(const char *key, const char *const *allowed)
-{
-	for (; *allowed; allowed++)
-		if (strcmp(*allowed, key) == 0)
-			return true;
-	return false;
-}
-
-/* what: "" for the file itself, or the key that the map stands at. */
-static int check_keys(const struct making *making, const char *what, const json_t *map,
-		      const char *const *allowed)
-{
-	char names[512] = "";
-	const char *key;
-	json_t *value;
-	char *shown;
-	int r;
-
-	json_object_foreach((json_t *)map, key, value)
-	{
-		if (is_one_of(key, allowed))
-			continue;
-		for (const char *const *name = allowed; *name; name++) {
-			size_t length = strlen(names);
-
-			snprintf(names + length, sizeof(names) - length, "%s%s", length ? ", " : "",
-				 *name);
-		}
-		value = need_memory(json_string(key));
-		shown = json_display(value);
-		json_decref(value);
-		r = usage_error(making->error, NULL, "%s%s\"%s\" is no key here; there are %s",
-				what, *what ? ": " : "", shown, names);
-		free(shown);
-		return r;
-	}
-	return 0;
-}
 
 static int wrong(const struct making *making, const char *key, const char *wanted)
 {
@@ -146,7 +106,7 @@ static int take_file(const struct making *making, const char *source, const json
 	json_decref(at);
 	snprintf(what, sizeof(what), "files: %.100s", shown);
 	if (json_is_object(value))
-		r = check_keys(making, what, value, file_keys);
+		r = json_file_check_keys(value, what, file_keys, making->error);
 	if (r == 0 && (!*source || !json_is_string(path)))
 		r = usage_error(making->error, NULL,
 				"%s: takes a path inside, or {\"path\": …, \"mode\": \"0755\"}",
@@ -265,7 +225,7 @@ static int check_limits(const struct making *making, const json_t *limits)
 {
 	const char *name;
 	json_t *value;
-	int r = check_keys(making, "limits", limits, limit_keys);
+	int r = json_file_check_keys(limits, "limits", limit_keys, making->error);
 
 	json_object_foreach((json_t *)limits, name, value)
 	{
@@ -292,7 +252,7 @@ static int take_named(const struct making *making, const char *key, const json_t
 	json_array_foreach((json_t *)list, i, item)
 	{
 		if (r == 0 && json_is_object(item))
-			r = check_keys(making, key, item, allowed);
+			r = json_file_check_keys(item, key, allowed, making->error);
 		else if (r == 0 && !json_is_string(item))
 			r = wrong(making, key, "a list of names, or of maps with a name");
 		if (r < 0)
@@ -348,7 +308,7 @@ static int make(const struct making *making, const json_t *file)
 					    "limits",	 "toolchains"};
 	static const char *const paths[] = {"executable", "skills", "build"};
 	const json_t *limits = json_object_get(file, "limits");
-	int r = check_keys(making, "", file, keys);
+	int r = json_file_check_keys(file, "", keys, making->error);
 
 	if (r == 0 && json_is_object(limits))
 		r = check_limits(making, limits);

@@ -9,6 +9,7 @@
 
 #include "exit_code.h"
 #include "json.h"
+#include "pages.h"
 #include "proto/protocol.h"
 
 #define IDS_TOLD 4
@@ -21,33 +22,25 @@ bool arm_is_id(const char *text)
 	       strspn(text, "0123456789abcdefABCDEF") == length;
 }
 
-/* The ids of all that are called so, a page at a time. */
+struct wanted {
+	const char *name;
+	json_t *ids;
+};
+
+static void take_wanted(void *user, json_t *arm)
+{
+	const struct wanted *wanted = user;
+
+	if (json_text(arm, "name") && strcmp(json_text(arm, "name"), wanted->name) == 0)
+		json_array_append(wanted->ids, json_object_get(arm, "id"));
+}
+
+/* The ids of all that are called so. */
 static int ids_of(struct context *context, const char *name, json_t *ids)
 {
-	char *after = NULL;
-	int r;
+	struct wanted wanted = {.name = name, .ids = ids};
 
-	do {
-		json_t *request = need_memory(json_object()), *reply, *arm;
-		size_t i;
-
-		if (after)
-			json_object_set_new(request, "after", text_value(after));
-		free(after);
-		after = NULL;
-		r = context_call(context, "arm_list", request, &reply);
-		if (r)
-			return r;
-		json_array_foreach(json_object_get(reply, "arms"), i, arm)
-		{
-			if (json_text(arm, "name") && strcmp(json_text(arm, "name"), name) == 0)
-				json_array_append(ids, json_object_get(arm, "id"));
-		}
-		if (json_text(reply, "cursor"))
-			after = need_memory(strdup(json_text(reply, "cursor")));
-		json_decref(reply);
-	} while (after);
-	return 0;
+	return pages_each(context, "arm_list", "arms", take_wanted, &wanted);
 }
 
 static int refuse_several(struct context *context, const char *what, const char *name,

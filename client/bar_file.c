@@ -3,55 +3,16 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
+#include "json_file.h"
 #include "options.h"
 
 static const char *const keys[] = {"name",    "standard", "standard_file", "votes",
 				   "breadth", "seats",	  "stand_ins",	   NULL};
 static const char *const seat_keys[] = {"name",	  "harness", "model", "provider",
 					"effort", "family",  "arm",   NULL};
-
-static bool is_one_of(const char *key, const char *const *allowed)
-{
-	for (; *allowed; allowed++)
-		if (strcmp(*allowed, key) == 0)
-			return true;
-	return false;
-}
-
-/* where: "" for the file itself, or "seats[0]: ". */
-static int check_keys(const json_t *map, const char *where, const char *const *allowed,
-		      struct trials_error *error)
-{
-	char names[256] = "";
-	const char *key;
-	json_t *value;
-	char *shown;
-	int r;
-
-	json_object_foreach((json_t *)map, key, value)
-	{
-		if (is_one_of(key, allowed))
-			continue;
-		for (const char *const *name = allowed; *name; name++) {
-			size_t length = strlen(names);
-
-			snprintf(names + length, sizeof(names) - length, "%s%s", length ? ", " : "",
-				 *name);
-		}
-		value = need_memory(json_string(key));
-		shown = json_display(value);
-		json_decref(value);
-		r = usage_error(error, NULL, "%s\"%s\" is no key here; there are %s", where, shown,
-				names);
-		free(shown);
-		return r;
-	}
-	return 0;
-}
 
 static int check_seats(const json_t *file, const char *list, struct trials_error *error)
 {
@@ -68,8 +29,7 @@ static int check_seats(const json_t *file, const char *list, struct trials_error
 		snprintf(where, sizeof(where), "%s[%zu]", list, i);
 		if (!json_is_object(seat))
 			return usage_error(error, NULL, "%s: takes {\"harness\": …}", where);
-		snprintf(where, sizeof(where), "%s[%zu]: ", list, i);
-		r = check_keys(seat, where, seat_keys, error);
+		r = json_file_check_keys(seat, where, seat_keys, error);
 		if (r < 0)
 			return r;
 	}
@@ -84,7 +44,7 @@ int bar_file_spec(const json_t *file, json_t **ret_spec, const char **ret_standa
 
 	if (!json_is_object(file))
 		return usage_error(ret_error, NULL, "a Bar is an object: {\"name\": …}");
-	r = check_keys(file, "", keys, ret_error);
+	r = json_file_check_keys(file, "", keys, ret_error);
 	if (r == 0)
 		r = check_seats(file, "seats", ret_error);
 	if (r == 0)

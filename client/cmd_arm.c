@@ -14,11 +14,12 @@
 #include "command.h"
 #include "context.h"
 #include "exit_code.h"
-#include "input.h"
 #include "json.h"
+#include "json_file.h"
+#include "pages.h"
 #include "print.h"
+#include "proto/quantity.h"
 
-#define FILE_BYTES_MAX (1024u * 1024u)
 #define ID_SHOWN 12
 #define EXIT_CHANGED 1
 
@@ -361,6 +362,8 @@ static void note_origins(struct origins *origins, const json_t *file, const json
 	json_t *value, *number;
 	char field[128];
 
+	origins->within = "spec";
+	origins_add(origins, "spec", "FILE");
 	json_object_foreach((json_t *)spec, key, value)
 	{
 		snprintf(field, sizeof(field), "spec.%.100s", key);
@@ -384,20 +387,12 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 {
 	const char *home = getenv("HOME");
 	struct trials_error error;
-	json_error_t json_error;
 	json_t *json;
-	char *text, *folder;
-	size_t size;
-	int r = input_read(context, "FILE", file, FILE_BYTES_MAX, NULL, &text, &size);
+	char *folder;
+	int r = json_file_read(context, file, &json);
 
 	if (r)
 		return r;
-	json = json_load_text(text, size, JSON_REJECT_DUPLICATES, &json_error);
-	free(text);
-	if (!json)
-		return context_refuse(context, EXIT_USED_WRONG, NULL,
-				      "%s: not JSON: line %d, column %d: %s", file, json_error.line,
-				      json_error.column, json_error.text);
 	folder = folder_of(file);
 	if (!folder) {
 		json_decref(json);
@@ -477,38 +472,30 @@ static void add_row(struct table *table, const json_t *arm)
 	free(warnings);
 }
 
+struct listing {
+	struct context *context;
+	struct table *table;
+};
+
+static void list_one(void *user, json_t *arm)
+{
+	struct listing *listing = user;
+
+	if (listing->context->json)
+		context_print(listing->context, arm);
+	else
+		add_row(listing->table, arm);
+}
+
 static int list(struct context *context)
 {
 	static const char *const titles[] = {"id", "name", "prepared", "families", "state"};
-	struct table *table = table_new(titles, 5);
-	char *after = NULL;
-	int r;
+	struct listing listing = {.context = context, .table = table_new(titles, 5)};
+	int r = pages_each(context, "arm_list", "arms", list_one, &listing);
 
-	do {
-		json_t *request = need_memory(json_object()), *reply, *arm;
-		size_t i;
-
-		if (after)
-			json_object_set_new(request, "after", text_value(after));
-		r = context_call(context, "arm_list", request, &reply);
-		free(after);
-		after = NULL;
-		if (r)
-			break;
-		json_array_foreach(json_object_get(reply, "arms"), i, arm)
-		{
-			if (context->json)
-				context_print(context, arm);
-			else
-				add_row(table, arm);
-		}
-		if (json_text(reply, "cursor"))
-			after = need_memory(strdup(json_text(reply, "cursor")));
-		json_decref(reply);
-	} while (after);
 	if (r == 0 && !context->json)
-		table_print(table, stdout, context->colours, terminal_width(stdout));
-	table_free(table);
+		table_print(listing.table, stdout, context->colours, terminal_width(stdout));
+	table_free(listing.table);
 	return r;
 }
 
@@ -621,6 +608,41 @@ static int verify(struct context *context, const char *id)
 	return r ? r : verified ? 0 : EXIT_CHANGED;
 }
 
+static int remove_arm(struct context *context, const char *id)
+{
+	json_t *request = need_memory(json_object()), *reply = NULL, *warning;
+	char size[64], *name;
+	uint64_t number;
+	size_t i;
+	int r = name_arm(context, request, "id", id);
+
+	if (r)
+		json_decref(request);
+	else
+		r = send(context, "arm_remove", request, &number);
+	/* It waits for what is being prepared. */
+	if (r == 0)
+		r = context_receive_late(context, number, "trialsd went away meanwhile",
+					 "trialctl arm list shows whether it is there", &reply);
+	if (r)
+		return r;
+	if (context->json) {
+		context_print(context, reply);
+	} else {
+		name = json_display(json_object_get(reply, "name"));
+		printf("%.*s%s%s removed, with %lld files of its own (%s)\n", ID_SHOWN,
+		       json_text(reply, "id"), *name ? " " : "", name,
+		       (long long)json_whole(reply, "files", 0),
+		       quantity_format_size((uint64_t)json_whole(reply, "bytes", 0), size,
+					    sizeof(size)));
+		json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+			context_warn(context, "%s", json_string_value(warning));
+		free(name);
+	}
+	json_decref(reply);
+	return 0;
+}
+
 static int run(struct context *context, const struct arguments *arguments)
 {
 	const char *const *words = arguments->operands;
@@ -639,15 +661,18 @@ static int run(struct context *context, const struct arguments *arguments)
 		return diff(context, words[1], words[2]);
 	if (strcmp(words[0], "verify") == 0 && count == 2)
 		return verify(context, words[1]);
+	if (strcmp(words[0], "remove") == 0 && count == 2)
+		return remove_arm(context, words[1]);
 	return context_refuse(
 		context, EXIT_USED_WRONG, "trialctl help arm",
-		"arm takes prepare FILE.json, list, show ID, diff ID ID or verify ID");
+		"arm takes prepare FILE.json, list, show ID, diff ID ID, verify ID or "
+		"remove ID");
 }
 
 const struct command command_arm = {
 	.name = "arm",
 	.summary = "ways of doing the work, frozen: prepare, compare and verify them",
-	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID}",
+	.synopsis = "{prepare FILE.json | list | show ID | diff ID ID | verify ID | remove ID}",
 	.operands = OPERANDS_THREE_WORDS,
 	.options = options,
 	.more = keys_help,

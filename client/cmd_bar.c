@@ -14,10 +14,10 @@
 #include "exit_code.h"
 #include "input.h"
 #include "json.h"
+#include "json_file.h"
+#include "pages.h"
 #include "print.h"
 #include "proto/protocol.h"
-
-#define FILE_BYTES_MAX (1024u * 1024u)
 
 /* --- set ------------------------------------------------------------------------------------------ */
 
@@ -55,29 +55,31 @@ static int add_standard(struct context *context, const char *file, const char *n
 	return r;
 }
 
+/* A message is about the file, and not about the request that is made of it. */
+static void note_origins(struct origins *origins, const char *standard_file)
+{
+	origins->within = "spec";
+	origins_add(origins, "spec", "FILE");
+	if (standard_file)
+		origins_add(origins, "standard", "standard_file");
+}
+
 static int read_file(struct context *context, const char *file, json_t **ret_spec)
 {
 	const char *standard_file = NULL;
 	struct trials_error error;
-	json_error_t json_error;
 	json_t *json, *spec = NULL;
-	char *text;
-	size_t size;
-	int r = input_read(context, "FILE", file, FILE_BYTES_MAX, NULL, &text, &size);
+	int r = json_file_read(context, file, &json);
 
 	if (r)
 		return r;
-	json = json_load_text(text, size, JSON_REJECT_DUPLICATES, &json_error);
-	free(text);
-	if (!json)
-		return context_refuse(context, EXIT_USED_WRONG, NULL,
-				      "%s: not JSON: line %d, column %d: %s", file, json_error.line,
-				      json_error.column, json_error.text);
 	r = bar_file_spec(json, &spec, &standard_file, &error);
 	if (r < 0)
 		r = context_fail(context, r, &error);
 	else if (standard_file)
 		r = add_standard(context, file, standard_file, spec);
+	if (r == 0)
+		note_origins(&context->origins, standard_file);
 	json_decref(json);
 	if (r)
 		json_decref(spec);
@@ -158,38 +160,30 @@ static void add_row(struct table *table, const json_t *bar)
 	free(stand_ins);
 }
 
+struct listing {
+	struct context *context;
+	struct table *table;
+};
+
+static void list_one(void *user, json_t *bar)
+{
+	struct listing *listing = user;
+
+	if (listing->context->json)
+		context_print(listing->context, bar);
+	else
+		add_row(listing->table, bar);
+}
+
 static int list(struct context *context)
 {
 	static const char *const titles[] = {"name", "set", "votes", "seats", "stand-ins", "state"};
-	struct table *table = table_new(titles, 6);
-	char *after = NULL;
-	int r;
+	struct listing listing = {.context = context, .table = table_new(titles, 6)};
+	int r = pages_each(context, "bar_list", "bars", list_one, &listing);
 
-	do {
-		json_t *request = need_memory(json_object()), *reply, *bar;
-		size_t i;
-
-		if (after)
-			json_object_set_new(request, "after", text_value(after));
-		r = context_call(context, "bar_list", request, &reply);
-		free(after);
-		after = NULL;
-		if (r)
-			break;
-		json_array_foreach(json_object_get(reply, "bars"), i, bar)
-		{
-			if (context->json)
-				context_print(context, bar);
-			else
-				add_row(table, bar);
-		}
-		if (json_text(reply, "cursor"))
-			after = need_memory(strdup(json_text(reply, "cursor")));
-		json_decref(reply);
-	} while (after);
 	if (r == 0 && !context->json)
-		table_print(table, stdout, context->colours, terminal_width(stdout));
-	table_free(table);
+		table_print(listing.table, stdout, context->colours, terminal_width(stdout));
+	table_free(listing.table);
 	return r;
 }
 

@@ -47,6 +47,24 @@ static void print_no_sandbox(const struct context *context)
 	putchar('\n');
 }
 
+/* What a person wrote and is not in force: they think that it is. */
+static void print_file_faults(const struct context *context, const json_t *status)
+{
+	json_t *fault;
+	size_t i;
+
+	json_array_foreach(json_object_get(status, "file_faults"), i, fault)
+	{
+		char *text = json_display(fault);
+
+		printf("%-18s", "at fault:");
+		print_toned(stdout, context->colours, TONE_BAD, text);
+		putchar('\n');
+		free(text);
+	}
+	json_print_field(status, "file_faults_hint", "to mend it");
+}
+
 static void print_status(const struct context *context, const json_t *status)
 {
 	char *hold = hold_text(status);
@@ -61,6 +79,7 @@ static void print_status(const struct context *context, const json_t *status)
 	json_print_field(status, "unavailable", "unavailable");
 	if (json_flag(status, "no_sandbox"))
 		print_no_sandbox(context);
+	print_file_faults(context, status);
 	json_print_field(status, "backend", "backend");
 	json_print_field(status, "backend_reason", "because");
 	json_print_field(status, "socket", "socket");

@@ -101,49 +101,62 @@ static void add_row(struct table *table, const json_t *connection)
 static const struct remedy {
 	const char *verdict;
 	const char *title;
-	bool host;     /* --host */
-	bool internal; /* Internal= */
+	const char
+		*of_arm; /* of a Trial of an Arm, beside which no launch names hosts; NULL: title */
+	bool host;	 /* --host */
+	bool internal;	 /* Internal= */
 } remedies[] = {
-	{"not_allowed", "what was not allowed, and what would allow it:", true, false},
+	{"not_allowed", "what was not allowed, and what would allow it:",
+	 "what was not allowed. An Arm has the hosts of its Harnesses and providers, and a launch adds none:\n"
+	 "what one of them needs is to be in its Hosts=, in its .harness file or in providers.conf. After a\n"
+	 "reload the Arm is to be prepared again:",
+	 true, false},
 	{"plain_http",
 	 "HTTP without TLS is refused, https is not. A server of your own machine or network may speak\n"
 	 "it, by its launch and by [Network] of trialsd.conf:",
+	 "HTTP without TLS is refused, https is not. A server of your own machine or network may speak\n"
+	 "it, as the endpoint of one of the Arm's providers or Harnesses and by [Network] of trialsd.conf:",
 	 true, true},
 	{"address_refused",
 	 "what leads to no public address is refused. A server of your own machine or network may be\n"
 	 "reached, by [Network] of trialsd.conf:",
-	 false, true},
+	 NULL, false, true},
 };
 
-static void print_remedy(const struct remedy *remedy, const json_t *connection)
+static void print_remedy(const struct remedy *remedy, bool of_arm, const json_t *connection)
 {
 	char *place = place_text(connection, false), *host = place_text(connection, true);
+	bool named = remedy->host && (!of_arm || !remedy->internal);
 
-	printf("%s%s%s%s%s\n", remedy->host ? "  --host " : "  ",
-	       !remedy->host	  ? ""
+	printf("%s%s%s%s%s\n", remedy->host && !of_arm ? "  --host " : "  ",
+	       !named		  ? ""
 	       : remedy->internal ? place
 				  : host,
-	       remedy->host && remedy->internal ? "  " : "", remedy->internal ? "Internal=" : "",
+	       named && remedy->internal ? "  " : "", remedy->internal ? "Internal=" : "",
 	       remedy->internal ? place : "");
 	free(place);
 	free(host);
 }
 
-static void print_remedies(const json_t *connections)
+static void print_remedies(const json_t *trial)
 {
+	const json_t *connections = json_object_get(trial, "connections");
+	bool of_arm = json_object_get(trial, "arm") != NULL;
 	json_t *connection;
 	size_t at;
 
 	for (size_t i = 0; i < sizeof(remedies) / sizeof(remedies[0]); i++) {
+		const struct remedy *remedy = &remedies[i];
 		bool any = false;
 
 		json_array_foreach(connections, at, connection)
 		{
-			if (!has_verdict(connection, remedies[i].verdict))
+			if (!has_verdict(connection, remedy->verdict))
 				continue;
 			if (!any)
-				printf("\n%s\n", remedies[i].title);
-			print_remedy(&remedies[i], connection);
+				printf("\n%s\n",
+				       of_arm && remedy->of_arm ? remedy->of_arm : remedy->title);
+			print_remedy(remedy, of_arm, connection);
 			any = true;
 		}
 	}
@@ -176,7 +189,7 @@ void net_print(const struct context *context, const json_t *trial)
 		printf("and %lld more, %s sent, %s received\n",
 		       (long long)json_whole(more, "count", 0), sent, received);
 	}
-	print_remedies(connections);
+	print_remedies(trial);
 }
 
 void net_print_event(const struct context *context, const json_t *event)

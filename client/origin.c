@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +75,27 @@ static const struct origin *find(const struct origins *origins, const char *text
 	return found;
 }
 
+/* The bytes of text in front of the key of the file that it begins with. */
+static size_t within_length(const struct origins *origins, const char *text)
+{
+	size_t length = origins->within ? strlen(origins->within) : 0;
+
+	if (length == 0 || strncmp(text, origins->within, length) != 0 || text[length] != '.' ||
+	    !islower((unsigned char)text[length + 1]))
+		return 0;
+	return length + 1;
+}
+
 char *origins_rewrite(const struct origins *origins, const char *message)
 {
 	const char *at = message;
 	char *text = NULL;
-	size_t size = 0;
+	size_t size = 0, whole;
 	FILE *file = need_memory(open_memstream(&text, &size));
 
+	/* What has an origin with all of its path is not to be cut. */
+	if (!find(origins, at, true, &whole))
+		message = at += within_length(origins, at);
 	while (*at) {
 		bool start = at == message || at[-1] == ' ';
 		size_t length = 0;

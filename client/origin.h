@@ -16,6 +16,8 @@ struct origin {
 struct origins {
 	struct origin *items;
 	size_t count;
+	const char *
+		within; /* "spec": all of a file has become that, so of "spec.votes" votes is left; or NULL */
 };
 
 /* Zeroed is empty. Both texts are copied. */

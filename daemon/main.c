@@ -165,9 +165,9 @@ static void on_hangup(uv_signal_t *signal, int number)
 	if (r < 0)
 		fault_errno(&fault, r, "trialsd.conf");
 	if (r)
-		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
-			  "%s%s%s; what was read before stays in force", fault.message,
-			  fault.hint ? "; to mend it: " : "", fault.hint ? fault.hint : "");
+		file_fault(&daemon->host, LOG_ID_CONFIG_REFUSED,
+			   "%s%s%s; what was read before stays in force", fault.message,
+			   fault.hint ? "; to mend it: " : "", fault.hint ? fault.hint : "");
 	else
 		log_notice("the configuration was read again, for Trials that start from now on%s",
 			   later ? "; Backend= and Bwrap= wait for the next start" : "");

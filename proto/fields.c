@@ -233,6 +233,10 @@
 #define FIELDS ARM_DIFF_FIELDS
 #include "field_table.h"
 
+#define THIS arm_remove_request
+#define FIELDS ARM_REMOVE_FIELDS
+#include "field_table.h"
+
 #define THIS bar_set_request
 #define FIELDS BAR_SET_FIELDS
 #include "field_table.h"
@@ -319,6 +323,10 @@
 
 #define THIS arm_diff_reply
 #define FIELDS ARM_DIFF_REPLY_FIELDS
+#include "field_table.h"
+
+#define THIS arm_remove_reply
+#define FIELDS ARM_REMOVE_REPLY_FIELDS
 #include "field_table.h"
 
 #define THIS bar_set_reply

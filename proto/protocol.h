@@ -229,6 +229,7 @@
 	X(arm_show, ARM_SHOW_FIELDS)                                                             \
 	X(arm_verify, ARM_VERIFY_FIELDS)                                                         \
 	X(arm_diff, ARM_DIFF_FIELDS)                                                             \
+	X(arm_remove, ARM_REMOVE_FIELDS)                                                         \
 	BAR_REQUESTS(X)                                                                          \
 	X(status, STATUS_FIELDS)                                                                 \
 	X(shutdown, SHUTDOWN_FIELDS)
@@ -477,7 +478,10 @@
 	HOLD_FIELDS(X)                                                                           \
 	X(held, UINT, OPTIONAL, 0, "of those that are queued, held")                             \
 	X(ledger, STRING, OPTIONAL, 1024, "what happened to the ledger: it was corrupt, and rebuilt") \
-	X(no_sandbox, BOOL, OPTIONAL, 0, "Trials run without a sandbox: trialsd was told to do so")
+	X(no_sandbox, BOOL, OPTIONAL, 0, "Trials run without a sandbox: trialsd was told to do so") \
+	X(file_faults, STRINGS, OPTIONAL, 64,                                                    \
+	  "files of the person's that are not in force: each with line, key and what is wrong")  \
+	X(file_faults_hint, STRING, OPTIONAL, 1024, "what mends them")
 
 /* One thing that doctor looked at. */
 #define DOCTOR_CHECK_FIELDS(X)                                                                   \
@@ -654,6 +658,7 @@
 	M(arm_show_request, ARM_SHOW_FIELDS)                                                     \
 	M(arm_verify_request, ARM_VERIFY_FIELDS)                                                 \
 	M(arm_diff_request, ARM_DIFF_FIELDS)                                                     \
+	M(arm_remove_request, ARM_REMOVE_FIELDS)                                                 \
 	BAR_REQUEST_MESSAGES(M)                                                                  \
 	M(status_request, STATUS_FIELDS)                                                         \
 	M(shutdown_request, SHUTDOWN_FIELDS)                                                     \
@@ -673,6 +678,7 @@
 	M(arm_show_reply, ARM_VIEW_FIELDS)                                                       \
 	M(arm_verify_reply, ARM_VIEW_FIELDS)                                                     \
 	M(arm_diff_reply, ARM_DIFF_REPLY_FIELDS)                                                 \
+	M(arm_remove_reply, ARM_REMOVE_REPLY_FIELDS)                                             \
 	BAR_REPLY_MESSAGES(M)                                                                    \
 	M(shutdown_reply, SHUTDOWN_REPLY_FIELDS)                                                 \
 	M(logs_reply, LOGS_REPLY_FIELDS)                                                         \

@@ -153,3 +153,11 @@
 	X(id, STRING, REQUIRED, ARM_ID_BYTES, "the first, whole")                                  \
 	X(other, STRING, REQUIRED, ARM_ID_BYTES, "the second, whole")                              \
 	X(changes, ARM_CHANGES, REQUIRED, ARM_CHANGES_MAX, "empty: the same")
+#define ARM_REMOVE_FIELDS(X) X(id, STRING, REQUIRED, ARM_ID_BYTES, "the Arm")
+#define ARM_REMOVE_REPLY_FIELDS(X)                                                                 \
+	X(id, STRING, REQUIRED, ARM_ID_BYTES, "the Arm, whole")                                    \
+	X(name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX,                                              \
+	  "what it was called; absent: what was kept of it was damaged")                           \
+	X(files, UINT, REQUIRED, 0, "contents that went with it: no other Arm names them")         \
+	X(bytes, SIZE, REQUIRED, 0, "of them")                                                     \
+	X(warnings, STRINGS, OPTIONAL, 64, "what could not be removed with it")

@@ -29,6 +29,7 @@
 	X(arm_show, "one Arm, whole")                                                            \
 	X(arm_verify, "what has changed since an Arm was frozen")                                \
 	X(arm_diff, "what differs between two Arms")                                             \
+	X(arm_remove, "remove an Arm that no Trial and no Bar names")                            \
 	X(bar_set, "keep a Bar, with the families of its seats: durable before the reply")       \
 	X(bar_list, "Bars that were set, a page at a time")                                      \
 	X(bar_show, "one Bar, whole")                                                            \

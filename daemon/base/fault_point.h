@@ -53,7 +53,9 @@
 	X(login_told, "that is in the note of it")                                                 \
 	X(login_removed, "nothing is left of a Trial's copy but the note")                         \
 	X(arm_taken, "an Arm's files are kept; it is not")                                         \
-	X(arm_stored, "it is; nobody has been told")
+	X(arm_stored, "it is; nobody has been told")                                               \
+	X(arm_unrecorded, "an Arm that is removed is none any more; its files are there")          \
+	X(arm_unkept, "one of the files that it alone had is gone")
 
 #ifdef TRIALSD_FAULT_POINTS
 void fault_point(const char *name);

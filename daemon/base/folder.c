@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/folder.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -136,4 +137,27 @@ int folder_default(char **path, const char *systemd, const char *xdg, const char
 		return -ENOMEM;
 	}
 	return 0;
+}
+
+int folder_each(int folder_fd, int (*take)(void *context, const char *name), void *context)
+{
+	/* With an offset of its own: folder_fd may be shared. */
+	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	int r = 0;
+
+	if (!folder) {
+		r = -errno;
+		fd_close(fd);
+		return r;
+	}
+	while (r == 0 && (errno = 0, entry = readdir(folder)))
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = take(context, entry->d_name);
+	/* take may have left anything in errno, but only where there was an entry. */
+	if (r == 0 && errno)
+		r = -errno;
+	closedir(folder);
+	return r;
 }

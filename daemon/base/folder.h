@@ -24,3 +24,10 @@ int folder_default(char **path, const char *systemd, const char *xdg, const char
  */
 int folder_below(int parent_fd, const char *parent, const char *name, char **ret_path, int *ret_fd,
 		 struct fault *ret_fault);
+
+/*
+ * take is called with each name in the folder that is open as folder_fd, O_PATH too, but "." and "..", in
+ * no order, until it returns something else than 0, which is returned then. -errno. What it removes is
+ * removed; whether it meets what it adds is not said.
+ */
+int folder_each(int folder_fd, int (*take)(void *context, const char *name), void *context);

@@ -3,6 +3,8 @@
 
 #include "base/mem.h"
 
+#include <errno.h>
+
 static void on_work(uv_work_t *uv)
 {
 	struct lane_work *work = container_of(uv, struct lane_work, work);
@@ -48,7 +50,7 @@ static void on_over(uv_work_t *uv, int status)
 
 	lane->running--;
 	/* work may be gone behind this. */
-	work->done(work, status);
+	work->done(work, work->canceled ? -ECANCELED : status);
 	start_next(lane);
 }
 
@@ -61,6 +63,7 @@ int lane_begin(struct lane *lane, uv_loop_t *loop, struct lane_work *work,
 	work->run = run;
 	work->done = done;
 	work->queued = lane->running >= lane->most;
+	work->canceled = false;
 	if (!work->queued)
 		return start(work, on_work);
 	TAILQ_INSERT_TAIL(&lane->waiting, work, link);
@@ -76,6 +79,8 @@ void lane_cancel(struct lane_work *work)
 	/* As work that does nothing, so that done is not called from in here. */
 	TAILQ_REMOVE(&work->lane->waiting, work, link);
 	work->queued = false;
+	/* A thread may have taken it before it can be called off. */
+	work->canceled = true;
 	if (start(work, on_nothing) == 0)
 		uv_cancel((uv_req_t *)&work->work);
 }

@@ -23,7 +23,8 @@ struct lane_work {
 	TAILQ_ENTRY(lane_work) link;
 	struct lane *lane;
 	uv_loop_t *loop;
-	bool queued; /* waits for its turn */
+	bool queued;   /* waits for its turn */
+	bool canceled; /* before its turn came */
 	void (*run)(struct lane_work *work);
 	void (*done)(struct lane_work *work, int status);
 };
@@ -34,6 +35,8 @@ struct lane_work {
 	}
 
 /*
+ * What done begins comes before all that waits: so who has two steps keeps its turn in between.
+ *
  * run on a thread of the pool, then done on the loop; status -errno (run was not called) or 0. An error
  * of the first call means that neither will be.
  */

@@ -17,13 +17,13 @@
  */
 #include "ledger/files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/fault_point.h"
+#include "base/folder.h"
 
 #define PREFIX_REBUILT LEDGER_FILE ".rebuilt"
 #define PREFIX_ASIDE LEDGER_FILE ".corrupt"
@@ -35,24 +35,26 @@
 static const char *const companions[] = {"", "-wal", "-shm"};
 static const char *const leftovers[] = {"", "-journal", "-wal", "-shm"};
 
+struct names {
+	int (*each)(const char *name, void *context);
+	void *context;
+};
+
+static int take_name(void *context, const char *name)
+{
+	const struct names *names = context;
+
+	return strncmp(name, LEDGER_FILE, strlen(LEDGER_FILE)) == 0
+		       ? names->each(name, names->context)
+		       : 0;
+}
+
 /* Calls each for the names that begin with ledger.db; ends with the first that returns not 0. */
 static int each_name(int folder_fd, int (*each)(const char *name, void *context), void *context)
 {
-	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
+	struct names names = {.each = each, .context = context};
 
-	if (!folder) {
-		r = -errno;
-		fd_close(fd);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(folder)))
-		if (strncmp(entry->d_name, LEDGER_FILE, strlen(LEDGER_FILE)) == 0)
-			r = each(entry->d_name, context);
-	closedir(folder);
-	return r;
+	return folder_each(folder_fd, take_name, &names);
 }
 
 static int has_stamp(const char *name, void *context)

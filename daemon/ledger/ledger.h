@@ -236,6 +236,16 @@ void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id
 			   struct blob named);
 
 /*
+ * How many Trials have these bytes in their facts: looked for in a page of LEDGER_COUNT_PAGE Trials, newest
+ * first, with ids below before (0: from the newest on), so that others get their turn in between. 0 and
+ * number; newest: how many of them have not ended; at: before of the next page, 0: that was all.
+ * named is copied.
+ */
+#define LEDGER_COUNT_PAGE 1000
+void ledger_count_named(Ledger *ledger, struct ledger_call *call, uint64_t before,
+			struct blob named);
+
+/*
  * 0 and events, count: a page of the changes after number `after`, oldest first, of one Trial when
  * trial is not 0. number: where the next page begins; `after` itself when nothing came after it.
  * newest: the number that was given last, whichever Trial's.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Which Trials have something in their facts: all that there are, and those that ran after another one.
+ *
  * Which Trials ran after another one had ended. Times cannot tell, since a clock can be set back; the
  * numbers of changes can. There is no index by Trial (schema.c says why), so they are walked from the
  * newest down to the end that is looked for, which is what there has been since. Rows are read only of
@@ -83,4 +85,31 @@ int since_end(sqlite3 *database, uint64_t id, struct blob named, struct ledger_r
 	*ret_rows = rows;
 	*ret_count = count;
 	return r;
+}
+
+int count_named(sqlite3 *database, uint64_t before, struct blob named, uint64_t *ret_count,
+		uint64_t *ret_unended, uint64_t *ret_cursor)
+{
+	static const char text[] =
+		"SELECT sum(named), sum(named AND state <> 'ended'), min(id), count(*) FROM ("
+		"SELECT id, state, instr(ifnull(facts, x''), ?2) > 0 AS named FROM trials "
+		"WHERE id < ?1 ORDER BY id DESC LIMIT ?3)";
+	sqlite3_stmt *statement = NULL;
+	int r = statement_prepare(database, text, &statement);
+
+	if (r < 0)
+		return r;
+	statement_bind_number(statement, 1, before ? before : INT64_MAX);
+	statement_bind_blob(statement, 2, named);
+	statement_bind_number(statement, 3, LEDGER_COUNT_PAGE);
+	r = statement_step(statement);
+	if (r > 0) {
+		*ret_count = (uint64_t)sqlite3_column_int64(statement, 0);
+		*ret_unended = (uint64_t)sqlite3_column_int64(statement, 1);
+		*ret_cursor = sqlite3_column_int64(statement, 3) < LEDGER_COUNT_PAGE
+				      ? 0
+				      : (uint64_t)sqlite3_column_int64(statement, 2);
+	}
+	sqlite3_finalize(statement);
+	return r < 0 ? r : 0;
 }

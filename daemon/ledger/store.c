@@ -412,6 +412,12 @@ int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_
 	return since_end(store->database, id, named, ret_rows, ret_count);
 }
 
+int store_count_named(Store *store, uint64_t before, struct blob named, uint64_t *ret_count,
+		      uint64_t *ret_unended, uint64_t *ret_cursor)
+{
+	return count_named(store->database, before, named, ret_count, ret_unended, ret_cursor);
+}
+
 int store_list_ended(Store *store, const struct ledger_filter *filter,
 		     struct ledger_ended **ret_ended, size_t *ret_count, uint64_t *ret_cursor)
 {

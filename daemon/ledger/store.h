@@ -42,6 +42,10 @@ int store_list(Store *store, const struct ledger_filter *filter, struct ledger_r
 int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
 		    size_t *ret_count);
 
+/* As in since_end.h. */
+int store_count_named(Store *store, uint64_t before, struct blob named, uint64_t *ret_count,
+		      uint64_t *ret_unended, uint64_t *ret_cursor);
+
 /* As in events.h. */
 int store_events(Store *store, uint64_t after, uint64_t trial, struct ledger_event **ret_events,
 		 size_t *ret_count, uint64_t *ret_cursor, uint64_t *ret_newest);

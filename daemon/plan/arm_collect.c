@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fault_point.h"
 #include "base/list.h"
 #include "plan/arm.h"
 
@@ -72,17 +73,17 @@ static int mark_all(struct contents *contents)
 	return r;
 }
 
-/* 1 when it is gone, and its size; 0 when it is not one that take_copy made. */
-static int remove_content(int files_fd, const char *name, uint64_t *ret_size)
+/* 1 when it is gone, and its size; 0 when it is no file that the store made. */
+static int remove_file(int folder_fd, const char *name, uint64_t *ret_size)
 {
-	_cleanup_close_ int fd = openat(files_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	_cleanup_close_ int fd = openat(folder_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink != 1)
 		return 0;
-	if (unlinkat(files_fd, name, 0) < 0)
+	if (unlinkat(folder_fd, name, 0) < 0)
 		return -errno;
 	*ret_size = (uint64_t)st.st_size;
 	return 1;
@@ -96,11 +97,12 @@ static int remove_unnamed(const struct contents *contents, struct arm_store_coll
 
 		if (contents->named[i])
 			continue;
-		r = remove_content(contents->store->files_fd, contents->names.items[i], &size);
+		r = remove_file(contents->store->files_fd, contents->names.items[i], &size);
 		if (r < 0)
 			return r;
 		collected->files += (size_t)r;
 		collected->bytes += size;
+		FAULT_POINT(arm_unkept);
 	}
 	return 0;
 }
@@ -122,4 +124,31 @@ int arm_store_collect(const struct arm_store *store, struct arm_store_collected 
 	free(contents.named);
 	text_list_done(&contents.names);
 	return r;
+}
+
+int arm_store_remove(const struct arm_store *store, const char *id,
+		     struct arm_store_collected *ret_collected, int *ret_left)
+{
+	char name[ARM_STORE_NAME_BYTES];
+	uint64_t size;
+	int r;
+
+	*ret_collected = (struct arm_store_collected){0};
+	*ret_left = 0;
+	arm_store_name(id, name);
+	if (faccessat(store->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) < 0)
+		return -errno;
+	r = remove_file(store->fd, name, &size);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return -EPERM;
+	/* Before its contents: an Arm must not come back without them. */
+	if (fsync(store->fd) < 0) {
+		*ret_left = -errno;
+		return 0;
+	}
+	FAULT_POINT(arm_unrecorded);
+	*ret_left = arm_store_collect(store, ret_collected);
+	return 0;
 }

@@ -5,6 +5,7 @@
  * without a line here. Both are put in order first, so that two lists can be walked side by side.
  */
 #include "arm_ordered.h"
+#include "field_text.h"
 #include "secret_name.h"
 
 #include <stdio.h>
@@ -14,7 +15,6 @@
 #include "proto/codec.h"
 
 #define SHOWN_MOST 3
-#define SHOWN_BYTES 160	 /* of a value in a sentence: a SHA-256 is whole */
 #define WHOLE_BYTES 1024 /* of a value up to which it is told as a whole */
 
 /* Both values as text, NULL: absent; taken. */
@@ -46,142 +46,18 @@ static int add_change(struct arm_changes *changes, const char *what, char *was, 
 	return list->count == ARM_CHANGES_MAX ? 0 : -ENOMEM;
 }
 
-/* Where the last whole character of text begins that ends by size: what is cut stays UTF-8. */
-static size_t character_start(const char *text, size_t size)
-{
-	while (size > 0 && ((unsigned char)text[size] & 0xc0) == 0x80)
-		size--;
-	return size;
-}
-
-/* A value that is told: of a long one, from a little before where it differs. */
-static char *told(const char *text, size_t from)
-{
-	size_t size = strlen(text);
-	char *copy;
-
-	if (size <= WHOLE_BYTES)
-		return strdup(text);
-	from = character_start(text, from > 32 ? from - 32 : 0);
-	size -= from;
-	if (size > WHOLE_BYTES)
-		size = character_start(text + from, WHOLE_BYTES);
-	if (asprintf(&copy, "%s%.*s%s", from ? "…" : "", (int)size, text + from,
-		     text[from + size] ? "…" : "") < 0)
-		return NULL;
-	return copy;
-}
-
 /* Adds it where they differ; NULL: absent. */
 static int differ(struct arm_changes *changes, const char *what, const char *was, const char *is)
 {
 	_cleanup_free_ char *was_told = NULL, *is_told = NULL;
-	size_t same = 0;
+	size_t same = was && is ? value_same(was, is) : 0;
 
-	if (was && is) {
-		if (strcmp(was, is) == 0)
-			return 0;
-		while (was[same] == is[same])
-			same++;
-	}
-	if ((was && !(was_told = told(was, same))) || (is && !(is_told = told(is, same))))
+	if (was && is && strcmp(was, is) == 0)
+		return 0;
+	if ((was && !(was_told = value_part(was, same, WHOLE_BYTES))) ||
+	    (is && !(is_told = value_part(is, same, WHOLE_BYTES))))
 		return -ENOMEM;
 	return was || is ? add_change(changes, what, steal(&was_told), steal(&is_told)) : 0;
-}
-
-/* --- Values as text --- */
-
-/* As a shell would take it, so that no two lists are one text. */
-static void put_word(FILE *stream, const char *word)
-{
-	if (*word && !strpbrk(word, " \t\n'\"\\")) {
-		fputs(word, stream);
-		return;
-	}
-	fputc('\'', stream);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", stream);
-		else
-			fputc(*word, stream);
-	fputc('\'', stream);
-}
-
-static char *joined(const struct text_list *list)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *stream = open_memstream(&text, &size);
-
-	if (!stream)
-		return NULL;
-	for (size_t i = 0; i < list->count; i++) {
-		if (i > 0)
-			fputc(' ', stream);
-		put_word(stream, list->items[i]);
-	}
-	if (ferror(stream) | (fclose(stream) != 0)) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
-static char *number_text(const struct field *field, const void *member)
-{
-	char *text = NULL;
-	int r;
-
-	if (field->type == FIELD_SECONDS || field->type == FIELD_FLOAT)
-		r = asprintf(&text, "%.15g", *(const double *)member);
-	else if (field->limit == 0777) /* permission bits */
-		r = asprintf(&text, "%04llo", *(const unsigned long long *)member);
-	else
-		r = asprintf(&text, "%llu", *(const unsigned long long *)member);
-	return r < 0 ? NULL : text;
-}
-
-/* Whether the field is there, in an Arm that is in order. */
-static bool there(const struct field *field, const void *structure)
-{
-	const char *member = (const char *)structure + field->offset;
-
-	switch (field->type) {
-	case FIELD_STRING:
-	case FIELD_BYTES:
-	case FIELD_PATH:
-		return *(const char *const *)(const void *)member != NULL;
-	case FIELD_STRINGS:
-	case FIELD_BYTES_LIST:
-		return ((const struct text_list *)(const void *)member)->count > 0;
-	default:
-		return *(const bool *)((const char *)structure + field->has_offset);
-	}
-}
-
-/* 0 with *ret_text NULL: it is absent. */
-static int field_text(const struct field *field, const void *structure, char **ret_text)
-{
-	const char *member = (const char *)structure + field->offset;
-
-	*ret_text = NULL;
-	if (!there(field, structure))
-		return 0;
-	switch (field->type) {
-	case FIELD_STRING:
-	case FIELD_BYTES:
-	case FIELD_PATH:
-		*ret_text = strdup(*(const char *const *)(const void *)member);
-		break;
-	case FIELD_STRINGS:
-	case FIELD_BYTES_LIST:
-		*ret_text = joined((const void *)member);
-		break;
-	default:
-		*ret_text = number_text(field, member);
-		break;
-	}
-	return *ret_text ? 0 : -ENOMEM;
 }
 
 /* --- Lists --- */
@@ -295,8 +171,9 @@ static int field_differs(struct arm_changes *changes, const char *path, const st
 	case FIELD_LIMITS:
 		return structures_differ(changes, path, &limits_spec_type, was, is);
 	case FIELD_ARM_FOLDER:
-		return folders_differ(changes, path, there(field, a) ? (const void *)was : NULL,
-				      there(field, b) ? (const void *)is : NULL);
+		return folders_differ(changes, path,
+				      field_there(field, a) ? (const void *)was : NULL,
+				      field_there(field, b) ? (const void *)is : NULL);
 	case FIELD_PAIRS:
 		return pairs_differ(changes, path, (const void *)was, (const void *)is);
 	case FIELD_ARM_FILES:
@@ -386,19 +263,6 @@ void arm_changes_done(struct arm_changes *changes)
 
 /* --- In words --- */
 
-static char *shown(const char *text)
-{
-	char *line = display(text ?: "absent");
-	size_t size = line ? strlen(line) : 0;
-
-	/* display gives no control characters, and "…" has three bytes. */
-	if (size > SHOWN_BYTES) {
-		size = character_start(line, SHOWN_BYTES - 3);
-		memcpy(line + size, "…", sizeof("…"));
-	}
-	return line;
-}
-
 /* Whether what is a key of the item that is called name, in the list that is called list. */
 static bool is_of(const char *what, const char *list, const char *name)
 {
@@ -435,10 +299,10 @@ char *arm_changes_text(const struct arm_changes *changes, const struct arm *befo
 
 	for (size_t i = 0; !failed && i < shown_count; i++) {
 		const struct arm_change *change = &changes->list.items[i];
-		_cleanup_free_ char *what = shown(change->what), *was = shown(change->was),
-				    *is = shown(change->is);
+		_cleanup_free_ char *what = value_shown(change->what),
+				    *was = value_shown(change->was), *is = value_shown(change->is);
 		const char *path = path_of(before, change->what);
-		_cleanup_free_ char *of = shown(path ?: "");
+		_cleanup_free_ char *of = value_shown(path ?: "");
 
 		failed = !what || !was || !is || !of ||
 			 fprintf(stream, "%s%s%s%s%s was %s, and is %s", i ? "; " : "", what,

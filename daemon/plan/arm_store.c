@@ -1,28 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/arm_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <nettle/base16.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "plan/program.h"
 
 /*
  * A file comes under its name with all of its bytes, so a reader needs no lock and a crash leaves
- * nothing but a file that begins with NEW, which nobody reads and the next start removes. Contents are
+ * nothing but a file that begins with FILE_NEW, which nobody reads and the next start removes. Contents are
  * synced before the Arm that needs them: there is no Arm whose files could be missing.
  */
-#define NEW "new."
-#define NEW_BYTES 24
 #define ENDING ".arm"
-#define NAME_BYTES (ARM_ID_BYTES + sizeof(ENDING))
 #define BUFFER_BYTES (256u * 1024u)
 
 static void hexadecimal(const struct sha256_ctx *hash, char ret_text[ARM_ID_BYTES + 1])
@@ -40,76 +36,7 @@ static bool is_digits(const char *text, size_t length)
 	return strspn(text, "0123456789abcdef") >= length;
 }
 
-static int open_new(int folder_fd, char ret_name[NEW_BYTES], int *ret_fd)
-{
-	uint64_t number;
-
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return -errno;
-	snprintf(ret_name, NEW_BYTES, NEW "%016llx", (unsigned long long)number);
-	*ret_fd = openat(folder_fd, ret_name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			 0600);
-	return *ret_fd < 0 ? -errno : 0;
-}
-
-/* Takes the place of what is there; or goes. */
-static int settle_new(int folder_fd, int fd, const char *name, const char *final, mode_t mode)
-{
-	int r = 0;
-
-	if (fchmod(fd, mode) < 0 || fsync(fd) < 0 ||
-	    renameat(folder_fd, name, folder_fd, final) < 0)
-		r = -errno;
-	if (r < 0)
-		unlinkat(folder_fd, name, 0);
-	return r;
-}
-
-static int write_all(int fd, const uint8_t *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 /* --- The folders ---------------------------------------------------------------------------------- */
-
-static int list_names(int folder_fd, int (*take)(void *context, const char *name), void *context)
-{
-	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
-
-	if (!folder) {
-		r = -errno;
-		fd_close(fd);
-		return r;
-	}
-	while (r == 0 && (errno = 0, entry = readdir(folder)))
-		r = take(context, entry->d_name);
-	if (r == 0 && errno)
-		r = -errno;
-	closedir(folder);
-	return r;
-}
-
-static int remove_new(void *context, const char *name)
-{
-	const int *fd = context;
-
-	if (strncmp(name, NEW, strlen(NEW)) == 0)
-		unlinkat(*fd, name, 0);
-	return 0;
-}
 
 int arm_store_open(struct arm_store *ret_store, int state_fd, const char *state_folder,
 		   struct fault *ret_fault)
@@ -122,9 +49,9 @@ int arm_store_open(struct arm_store *ret_store, int state_fd, const char *state_
 	if (r == 0)
 		r = folder_below(store.fd, path, "files", &files, &store.files_fd, ret_fault);
 	if (r == 0)
-		r = list_names(store.fd, remove_new, &store.fd);
+		r = file_new_clear(store.fd);
 	if (r == 0)
-		r = list_names(store.files_fd, remove_new, &store.files_fd);
+		r = file_new_clear(store.files_fd);
 	if (r != 0) {
 		arm_store_close(&store);
 		return r;
@@ -142,9 +69,9 @@ void arm_store_close(struct arm_store *store)
 
 /* --- Arms ----------------------------------------------------------------------------------------- */
 
-static void name_of(const char *id, char ret_name[NAME_BYTES])
+void arm_store_name(const char *id, char ret_name[ARM_STORE_NAME_BYTES])
 {
-	snprintf(ret_name, NAME_BYTES, "%.*s" ENDING, ARM_ID_BYTES, id);
+	snprintf(ret_name, ARM_STORE_NAME_BYTES, "%.*s" ENDING, ARM_ID_BYTES, id);
 }
 
 static bool is_id(const char *id)
@@ -195,14 +122,14 @@ int arm_store_read(const struct arm_store *store, const char *id, void **ret_byt
 {
 	_cleanup_close_ int fd = -1;
 	_cleanup_free_ void *bytes = NULL;
-	char name[NAME_BYTES];
+	char name[ARM_STORE_NAME_BYTES];
 	size_t size = 0;
 	struct stat st;
 	int r;
 
 	if (!is_id(id))
 		return -ENOENT;
-	name_of(id, name);
+	arm_store_name(id, name);
 	fd = openat(store->fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ELOOP ? -EBADMSG : -errno;
@@ -229,11 +156,9 @@ static int sync_folders(const struct arm_store *store)
 int arm_store_add(const struct arm_store *store, const char *id, const void *bytes, size_t size,
 		  bool *ret_existed)
 {
-	_cleanup_close_ int fd = -1;
 	_cleanup_free_ void *old = NULL;
-	char name[NAME_BYTES], new[NEW_BYTES];
+	char name[ARM_STORE_NAME_BYTES];
 	size_t old_size;
-	int r;
 
 	if (!is_id(id) || !is_of(id, bytes, size))
 		return -EINVAL;
@@ -245,16 +170,8 @@ int arm_store_add(const struct arm_store *store, const char *id, const void *byt
 		return -errno;
 	if (*ret_existed)
 		return sync_folders(store);
-	r = open_new(store->fd, new, &fd);
-	if (r < 0)
-		return r;
-	name_of(id, name);
-	r = write_all(fd, bytes, size);
-	if (r < 0)
-		unlinkat(store->fd, new, 0);
-	else
-		r = settle_new(store->fd, fd, new, name, 0400);
-	return r < 0 ? r : sync_folders(store);
+	arm_store_name(id, name);
+	return file_put(store->fd, name, bytes, size, 0400);
 }
 
 static int take_id(void *context, const char *name)
@@ -262,7 +179,7 @@ static int take_id(void *context, const char *name)
 	struct text_list *ids = context;
 	char id[ARM_ID_BYTES + 1];
 
-	if (strlen(name) != NAME_BYTES - 1 || !is_digits(name, ARM_ID_BYTES) ||
+	if (strlen(name) != ARM_STORE_NAME_BYTES - 1 || !is_digits(name, ARM_ID_BYTES) ||
 	    strcmp(name + ARM_ID_BYTES, ENDING) != 0)
 		return 0;
 	if (ids->count == ARM_STORE_ARMS_MAX)
@@ -279,7 +196,7 @@ static int compare(const void *a, const void *b)
 int arm_store_list(const struct arm_store *store, struct text_list *ret_ids)
 {
 	_cleanup_(text_list_done) struct text_list ids = {0};
-	int r = list_names(store->fd, take_id, &ids);
+	int r = folder_each(store->fd, take_id, &ids);
 
 	if (r < 0)
 		return r;
@@ -330,7 +247,7 @@ bool arm_store_is_content(const char *name)
 int arm_store_each_content(const struct arm_store *store,
 			   int (*take)(void *context, const char *name), void *context)
 {
-	return list_names(store->files_fd, take, context);
+	return folder_each(store->files_fd, take, context);
 }
 
 /* To copy_fd too, where that is not -1. */
@@ -355,7 +272,7 @@ static int digest_of(int fd, int copy_fd, struct arm_store_file *file)
 		if (total > ARM_STORE_FILE_BYTES_MAX)
 			return -EFBIG;
 		sha256_update(&hash, (size_t)n, buffer);
-		r = copy_fd < 0 ? 0 : write_all(copy_fd, buffer, (size_t)n);
+		r = copy_fd < 0 ? 0 : file_write(copy_fd, buffer, (size_t)n);
 	}
 	hexadecimal(&hash, file->sha256);
 	file->size = total;
@@ -379,8 +296,8 @@ static int digest_steady(int fd, int copy_fd, struct arm_store_file *file)
 static int take_copy(const struct arm_store *store, int fd, struct arm_store_file *file)
 {
 	_cleanup_close_ int copy = -1;
-	char name[ARM_STORE_CONTENT_BYTES], new[NEW_BYTES];
-	int r = open_new(store->files_fd, new, &copy);
+	char name[ARM_STORE_CONTENT_BYTES], new[FILE_NEW_BYTES];
+	int r = file_new_open(store->files_fd, new, &copy);
 
 	if (r < 0)
 		return r;
@@ -390,7 +307,7 @@ static int take_copy(const struct arm_store *store, int fd, struct arm_store_fil
 		return r;
 	}
 	arm_store_content_name(file, name);
-	return settle_new(store->files_fd, copy, new, name, file->executable ? 0500 : 0400);
+	return file_new_settle(store->files_fd, copy, new, name, file->executable ? 0500 : 0400);
 }
 
 int arm_store_take(const struct arm_store *store, int fd, struct arm_store_file *file)

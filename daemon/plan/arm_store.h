@@ -83,6 +83,19 @@ struct arm_store_collected {
  */
 int arm_store_collect(const struct arm_store *store, struct arm_store_collected *ret_collected);
 
+/*
+ * Removes an Arm, whatever is in its file, and then the contents that no Arm names; as arm_store_collect in
+ * all else, the time at which it may be called too. Once this is 0 or the process was killed, there is no
+ * such Arm any more; *ret_left: 0, or why contents of it may be left, which the next start looks for.
+ * -ENOENT; -EPERM: what has its name is no file of ours.
+ */
+int arm_store_remove(const struct arm_store *store, const char *id,
+		     struct arm_store_collected *ret_collected, int *ret_left);
+
+/* The file that an Arm is kept in. */
+#define ARM_STORE_NAME_BYTES (ARM_ID_BYTES + sizeof(".arm"))
+void arm_store_name(const char *id, char ret_name[ARM_STORE_NAME_BYTES]);
+
 /* The name of a content in `files`, and whether it is that of one. */
 #define ARM_STORE_CONTENT_BYTES (ARM_ID_BYTES + 3)
 void arm_store_content_name(const struct arm_store_file *file,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/bar_store.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/folder.h"
 #include "base/list.h"
 
@@ -36,9 +35,6 @@ MESSAGE_STRUCT_(bar_used, BAR_USED_FIELDS)
 MESSAGE_TYPE_(bar_used, BAR_USED_FIELDS)
 #include "proto/field_table.h"
 
-/* No name of a Bar begins with a dot. */
-#define NEW ".new."
-#define NEW_BYTES 24
 #define BAR_ENDING ".bar"
 #define USED_ENDING ".used"
 #define NAME_BYTES (BAR_NAME_BYTES_MAX + sizeof(USED_ENDING))
@@ -76,46 +72,6 @@ static int read_file(int folder_fd, const char *name, size_t most, void **ret_by
 	return 0;
 }
 
-static int write_all(int fd, const char *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? -errno : -EIO;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
-/* In the place of what is there, whole and durable, or not at all. */
-static int write_file(int folder_fd, const char *name, const char *bytes, size_t size)
-{
-	_cleanup_close_ int fd = -1;
-	char new[NEW_BYTES];
-	uint64_t number;
-	int r;
-
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-		return -errno;
-	snprintf(new, sizeof(new), NEW "%016llx", (unsigned long long)number);
-	fd = openat(folder_fd, new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, bytes, size);
-	if (r == 0 && (fchmod(fd, 0400) < 0 || fsync(fd) < 0 ||
-		       renameat(folder_fd, new, folder_fd, name) < 0))
-		r = -errno;
-	if (r < 0) {
-		unlinkat(folder_fd, new, 0);
-		return r;
-	}
-	return fsync(folder_fd) < 0 ? -errno : 0;
-}
-
 static int write_message(int folder_fd, const char *name, const struct message_type *type,
 			 const void *structure)
 {
@@ -127,7 +83,7 @@ static int write_message(int folder_fd, const char *name, const struct message_t
 	msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 	r = message_encode(&packer, type, structure);
 	if (r == 0)
-		r = write_file(folder_fd, name, buffer.data, buffer.size);
+		r = file_put(folder_fd, name, buffer.data, buffer.size, 0400);
 	msgpack_sbuffer_destroy(&buffer);
 	return r;
 }
@@ -139,35 +95,6 @@ static void file_name(const char *name, const char *ending, char ret_name[NAME_B
 
 /* --- The folder ----------------------------------------------------------------------------------- */
 
-static int list_names(int folder_fd, int (*take)(void *context, const char *name), void *context)
-{
-	int fd = openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
-
-	if (!folder) {
-		r = -errno;
-		fd_close(fd);
-		return r;
-	}
-	while (r == 0 && (errno = 0, entry = readdir(folder)))
-		r = take(context, entry->d_name);
-	if (r == 0 && errno)
-		r = -errno;
-	closedir(folder);
-	return r;
-}
-
-static int remove_new(void *context, const char *name)
-{
-	const int *fd = context;
-
-	if (strncmp(name, NEW, strlen(NEW)) == 0)
-		unlinkat(*fd, name, 0);
-	return 0;
-}
-
 int bar_store_open(struct bar_store *store, int state_fd, const char *state_folder,
 		   struct fault *ret_fault)
 {
@@ -175,7 +102,7 @@ int bar_store_open(struct bar_store *store, int state_fd, const char *state_fold
 	int r = folder_below(state_fd, state_folder, "bars", &path, &store->fd, ret_fault);
 
 	if (r == 0)
-		r = list_names(store->fd, remove_new, &store->fd);
+		r = file_new_clear(store->fd);
 	if (r != 0)
 		bar_store_close(store);
 	return r;
@@ -210,7 +137,7 @@ static int compare(const void *a, const void *b)
 int bar_store_list(const struct bar_store *store, struct text_list *ret_names)
 {
 	_cleanup_(text_list_done) struct text_list names = {0};
-	int r = list_names(store->fd, take_name, &names);
+	int r = folder_each(store->fd, take_name, &names);
 
 	if (r < 0)
 		return r;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/folder_digest.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <nettle/base16.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/list.h"
 #include "plan/program.h"
 
@@ -138,27 +138,24 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+struct listing {
+	struct walk *walk;
+	struct text_list *names;
+};
+
+static int take_name(void *context, const char *name)
+{
+	struct listing *listing = context;
+
+	return ++listing->walk->entries > FOLDER_ENTRIES_MAX ? -EFBIG
+							     : text_list_add(listing->names, name);
+}
+
 static int list_names(struct walk *walk, int fd, struct text_list *ret_names)
 {
-	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = copy < 0 ? NULL : fdopendir(copy);
-	struct dirent *entry;
-	int r = 0;
+	struct listing listing = {.walk = walk, .names = ret_names};
+	int r = folder_each(fd, take_name, &listing);
 
-	if (!folder) {
-		r = -errno;
-		fd_close(copy);
-		return r;
-	}
-	while (r == 0 && (errno = 0, entry = readdir(folder))) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-			continue;
-		r = ++walk->entries > FOLDER_ENTRIES_MAX ? -EFBIG
-							 : text_list_add(ret_names, entry->d_name);
-	}
-	if (r == 0 && errno)
-		r = -errno;
-	closedir(folder);
 	if (r == 0 && ret_names->count > 0)
 		qsort(ret_names->items, ret_names->count, sizeof(*ret_names->items), compare);
 	return r;

@@ -143,5 +143,6 @@ void plan_host_done(struct plan_host *host)
 	toolchain_list_done(&host->toolchains);
 	provider_set_free(host->providers);
 	free(host->providers_fault);
+	text_list_done(&host->file_faults);
 	*host = (struct plan_host){0};
 }

@@ -67,8 +67,11 @@ static void name_of_machine(uint16_t port, char ret[ALLOW_TEXT_BYTES])
 	allow_format(rule.name, port, ret);
 }
 
-static int warn_of_loopback(struct plan *plan, const char *what, const char *text,
-			    const struct allow_rule *rule)
+#define ENDPOINT_OF_ARM "in the endpoint of another Arm"
+
+/* where: what is to name it otherwise. */
+static int warn_of_loopback(struct plan *plan, const char *what, const char *where,
+			    const char *text, const struct allow_rule *rule)
 {
 	char name[ALLOW_TEXT_BYTES];
 
@@ -78,12 +81,13 @@ static int warn_of_loopback(struct plan *plan, const char *what, const char *tex
 	return plan_warn(
 		plan,
 		"%s: %s is the Trial's own inside, and programs do not ask the proxy for it "
-		"(NO_PROXY); a server of this machine is reached by another name, as %s, here "
+		"(NO_PROXY); a server of this machine is reached by another name, as %s, %s "
 		"and in Internal= in [Network] of trialsd.conf",
-		what, text, name);
+		what, text, name, where);
 }
 
-static int add_host(struct plan *plan, const char *what, const char *text, struct fault *fault)
+static int add_host(struct plan *plan, const char *what, const char *where, const char *text,
+		    struct fault *fault)
 {
 	struct allow_rule rule;
 	int r = rule_check(what, text, &rule, fault);
@@ -96,16 +100,16 @@ static int add_host(struct plan *plan, const char *what, const char *text, struc
 				 "trialsd.conf included",
 				 HOSTS_MAX);
 	r = text_list_add(&plan->hosts, text);
-	return r == 0 ? warn_of_loopback(plan, what, text, &rule) : r;
+	return r == 0 ? warn_of_loopback(plan, what, where, text, &rule) : r;
 }
 
-static int add_hosts(struct plan *plan, const char *what, const struct text_list *hosts,
-		     struct fault *fault)
+static int add_hosts(struct plan *plan, const char *what, const char *where,
+		     const struct text_list *hosts, struct fault *fault)
 {
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < hosts->count; i++)
-		r = add_host(plan, what, hosts->items[i], fault);
+		r = add_host(plan, what, where, hosts->items[i], fault);
 	return r;
 }
 
@@ -123,10 +127,10 @@ int network_settle(struct plan *plan, const struct plan_host *host,
 	for (size_t i = 0; i < launch->environment.count; i++)
 		if (strcasecmp(launch->environment.items[i].name, "NO_PROXY") == 0)
 			plan->own_no_proxy = true;
-	r = add_hosts(plan, "hosts", &launch->hosts, ret_fault);
+	r = add_hosts(plan, "hosts", "here", &launch->hosts, ret_fault);
 	/* Of an Arm the hosts are frozen: what is configured today is none of it. */
 	if (r == 0 && !launch->arm)
-		r = add_hosts(plan, "Hosts= in [Network] of trialsd.conf", &config->hosts,
+		r = add_hosts(plan, "Hosts= in [Network] of trialsd.conf", "here", &config->hosts,
 			      ret_fault);
 	for (size_t i = 0; r == 0 && i < config->internal.count; i++)
 		r = text_list_add(&plan->internal, config->internal.items[i]);
@@ -141,7 +145,8 @@ int network_session(struct plan *plan, const struct session_plan *session, struc
 	if (plan->network != NETWORK_allowlist)
 		return 0;
 	plan->expects_network = session->session.hosts.count > 0;
-	return add_hosts(plan, "Hosts= of the .harness file", &session->session.hosts, ret_fault);
+	return add_hosts(plan, "Hosts= of the .harness file", "here", &session->session.hosts,
+			 ret_fault);
 }
 
 int network_runner(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault)
@@ -152,11 +157,11 @@ int network_runner(struct plan *plan, const struct runner_plan *runner, struct f
 	if (plan->network != NETWORK_allowlist)
 		return 0;
 	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
-		r = add_hosts(plan, "harnesses of the Arm", &arm->harnesses.items[i].hosts,
-			      ret_fault);
+		r = add_hosts(plan, "harnesses of the Arm", ENDPOINT_OF_ARM,
+			      &arm->harnesses.items[i].hosts, ret_fault);
 	for (size_t i = 0; r == 0 && i < arm->providers.count; i++)
-		r = add_hosts(plan, "providers of the Arm", &arm->providers.items[i].hosts,
-			      ret_fault);
+		r = add_hosts(plan, "providers of the Arm", ENDPOINT_OF_ARM,
+			      &arm->providers.items[i].hosts, ret_fault);
 	plan->expects_network = plan->hosts.count > 0;
 	return r;
 }
@@ -218,7 +223,7 @@ static int arm_loopback(const char *what, const char *name, const struct text_li
 			"%s %s: %s is the Trial's own inside, and programs do not ask the "
 			"proxy for it (NO_PROXY); a server of this machine is reached by "
 			"another name, as %s, in its endpoint and in Internal= in "
-			"[Network] of trialsd.conf",
+			"[Network] of trialsd.conf; the Arm is then to be prepared again",
 			what, name, hosts->items[i], other);
 		r = text ? text_list_add(warnings, text) : -ENOMEM;
 	}
@@ -256,8 +261,15 @@ int plan_arm_warnings(const struct plan_host *host, const struct arm *arm,
 {
 	int r = arm_providers_fault(host, arm, warnings);
 
+	return r == 0 ? plan_arm_loopback(arm, warnings) : r;
+}
+
+int plan_arm_loopback(const struct arm *arm, struct text_list *warnings)
+{
+	int r = 0;
+
 	if (arm_knows_no_proxy(arm))
-		return r;
+		return 0;
 	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++)
 		r = arm_loopback("harness", arm->harnesses.items[i].name,
 				 &arm->harnesses.items[i].hosts, warnings);

@@ -44,6 +44,8 @@ struct plan_host {
 	bool no_sandbox;		  /* base/no_sandbox.h */
 	struct provider_set *providers;	  /* owned; NULL: none could be read */
 	char *providers_fault;		  /* owned; what keeps providers.conf from being in force */
+	struct text_list
+		file_faults; /* owned; what of the person's files is not in force, and why */
 };
 
 int plan_host_init(struct plan_host *host, const char *home, const char *state_folder,
@@ -170,12 +172,13 @@ int plan_config_warning(const struct config *config, char **ret_warning);
 
 /*
  * What of an Arm will hardly do what was meant, added to warnings: providers of it that are not as their
- * file has them, which is at fault; a host of its Harnesses or providers that is this machine's loopback,
- * and inside the Trial's own.
+ * file has them, which is at fault; and what plan_arm_loopback says.
  */
 struct arm;
 int plan_arm_warnings(const struct plan_host *host, const struct arm *arm,
 		      struct text_list *warnings);
+/* A host of its Harnesses or providers that is this machine's loopback, and inside the Trial's own. */
+int plan_arm_loopback(const struct arm *arm, struct text_list *warnings);
 
 /* bwrap's options (no command) as a list; free with text_list_done. Pure. */
 int plan_bwrap_arguments(const struct plan *plan, const struct plan_host *host,

@@ -15,6 +15,9 @@ static int find_refused(int error, const char *digits, struct fault *fault)
 	case -ENOENT:
 		fault_set(fault, ERROR_not_found, "arm: none has the id %s", shown);
 		return fault_hint(fault, ARM_LIST_HINT);
+	case -ESTALE:
+		fault_set(fault, ERROR_busy, "arm: %s is being removed", shown);
+		return fault_hint(fault, ARM_LIST_HINT);
 	case -ENOTUNIQ:
 		fault_set(fault, ERROR_invalid, "arm: several have an id that begins with %s",
 			  shown);
@@ -46,6 +49,8 @@ int arm_known_find(Queue *queue, const char *digits, struct arm_known *ret_known
 	if (!queue->arms)
 		return find_refused(-ENOENT, digits, ret_fault);
 	r = arm_store_find(queue->arms, digits, known->id);
+	if (r == 0 && strcmp(known->id, queue->arm_leaving) == 0)
+		r = -ESTALE;
 	if (r == 0)
 		r = arm_store_read(queue->arms, known->id, &known->bytes, &known->size,
 				   &known->prepared_at);
@@ -55,6 +60,14 @@ int arm_known_find(Queue *queue, const char *digits, struct arm_known *ret_known
 		return 0;
 	arm_known_done(known);
 	return r == -ENOMEM ? r : find_refused(r, digits, ret_fault);
+}
+
+int arm_known_id(Queue *queue, const char *digits, char ret_id[ARM_ID_BYTES + 1],
+		 struct fault *ret_fault)
+{
+	int r = queue->arms ? arm_store_find(queue->arms, digits, ret_id) : -ENOENT;
+
+	return r == 0 || r == -ENOMEM ? r : find_refused(r, digits, ret_fault);
 }
 
 int arm_known_of_facts(const struct trial_facts *facts, struct arm_known *ret_known)

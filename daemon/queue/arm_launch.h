@@ -22,6 +22,9 @@ struct arm_known {
 /* That a client names by its first digits. FAULT: there is none, or several, or it is damaged. */
 int arm_known_find(Queue *queue, const char *digits, struct arm_known *ret_known,
 		   struct fault *ret_fault);
+/* Its id alone, of a damaged one too. FAULT: there is none, or several. */
+int arm_known_id(Queue *queue, const char *digits, char ret_id[ARM_ID_BYTES + 1],
+		 struct fault *ret_fault);
 /* Of a Trial's facts. -EBADMSG. */
 int arm_known_of_facts(const struct trial_facts *facts, struct arm_known *ret_known);
 void arm_known_done(struct arm_known *known);

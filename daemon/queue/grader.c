@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "queue/repository.h"
 
 /* --- What there is to judge ----------------------------------------------------------------------- */
@@ -43,15 +44,12 @@ static int refuse(struct fault *fault, uint64_t id, const char *format, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list arguments;
-	int r;
 
 	va_start(arguments, format);
-	r = vasprintf(&text, format, arguments);
+	text = text_vformat(format, arguments);
 	va_end(arguments);
-	if (r < 0) {
-		text = NULL;
+	if (!text)
 		return -ENOMEM;
-	}
 	fault_set(fault, ERROR_refused, "of: Trial %llu %s", (unsigned long long)id, text);
 	return fault_hint(fault, "trialctl show %llu", (unsigned long long)id);
 }

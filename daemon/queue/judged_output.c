@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #define CHUNK_BYTES 65536
@@ -14,28 +15,13 @@ static const char *const copies[] = {
 	[STREAM_stderr] = "judged-stderr",
 };
 
-static int write_whole(int fd, const char *bytes, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_gap(int fd, uint64_t bytes, bool inside_line)
 {
 	char text[64];
 	int size = snprintf(text, sizeof(text), "%s[%" PRIu64 " bytes not kept]\n",
 			    inside_line ? "\n" : "", bytes);
 
-	return write_whole(fd, text, (size_t)size);
+	return file_write(fd, text, (size_t)size);
 }
 
 static int copy(struct record_stream *stream, uint64_t bytes, int to)
@@ -50,7 +36,7 @@ static int copy(struct record_stream *stream, uint64_t bytes, int to)
 		return -ENOMEM;
 	while ((r = record_stream_read(stream, at, chunk, CHUNK_BYTES, &n, &gap_end)) > 0) {
 		if (n > 0) {
-			r = write_whole(to, chunk, n);
+			r = file_write(to, chunk, n);
 			inside_line = chunk[n - 1] != '\n';
 			at += n;
 		} else {

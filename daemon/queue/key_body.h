@@ -13,3 +13,10 @@
  */
 int key_body(const struct blob *spec, const uint8_t prompt[SHA256_DIGEST_SIZE],
 	     struct blob *ret_body);
+
+/*
+ * The launch of it, without what does not count: 1; 0 when all of it does. It points into *ret_message. What
+ * makes no sense is an empty one.
+ */
+int key_launch(const struct blob *spec, struct message **ret_message,
+	       struct launch_request *ret_launch);

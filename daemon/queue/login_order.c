@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue/login_order.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -395,23 +394,15 @@ static int note_add(struct login_note_names *names, const char *name)
 	return 0;
 }
 
+static int take_note(void *context, const char *name)
+{
+	return note_add(context, name);
+}
+
 int login_notes(int state_fd, struct login_note_names *ret)
 {
-	int fd = openat(state_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
-
 	*ret = (struct login_note_names){0};
-	if (!folder) {
-		r = -errno;
-		fd_close(fd);
-		return r;
-	}
-	while (r == 0 && (entry = readdir(folder)))
-		r = note_add(ret, entry->d_name);
-	closedir(folder);
-	return r;
+	return folder_each(state_fd, take_note, ret);
 }
 
 /* --- What is left of it --------------------------------------------------------------------------- */
@@ -422,27 +413,33 @@ void login_copy_folder(const char *part, char name[LOGIN_FOLDER_BYTES])
 		 part ? part : "");
 }
 
+struct leftovers {
+	int folder_fd;
+	const char *part;
+	char seen[LOGIN_FOLDER_BYTES + 8];
+};
+
+static int remove_leftover(void *context, const char *name)
+{
+	const struct leftovers *leftovers = context;
+	size_t size = strlen(leftovers->seen);
+
+	if (strncmp(name, leftovers->seen, size) == 0 && (leftovers->part || name[size]))
+		unlinkat(leftovers->folder_fd, name, 0);
+	return 0;
+}
+
 int login_remove_copy(int trial_fd, const char *part)
 {
-	int fd = openat(trial_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	char name[LOGIN_FOLDER_BYTES], seen[LOGIN_FOLDER_BYTES + 8];
-	struct dirent *entry;
+	struct leftovers leftovers = {.folder_fd = trial_fd, .part = part};
+	char name[LOGIN_FOLDER_BYTES];
 	int r;
 
 	login_copy_folder(part, name);
 	r = wipe_remove(trial_fd, name, NULL);
 	/* login-HARNESS.seen (keeper/carry_host.c), and what a kill left beside it */
-	snprintf(seen, sizeof(seen), part ? "login-%s.seen" : "login-", part ? part : "");
-	while (folder && (entry = readdir(folder))) {
-		size_t size = strlen(seen);
-
-		if (strncmp(entry->d_name, seen, size) == 0 && (part || entry->d_name[size]))
-			unlinkat(trial_fd, entry->d_name, 0);
-	}
-	if (folder)
-		closedir(folder);
-	else
-		fd_close(fd);
+	snprintf(leftovers.seen, sizeof(leftovers.seen), part ? "login-%s.seen" : "login-",
+		 part ? part : "");
+	folder_each(trial_fd, remove_leftover, &leftovers);
 	return r;
 }

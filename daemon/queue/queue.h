@@ -69,6 +69,8 @@ struct Queue {
 	struct queue_told hold;
 	struct prune *prune;	 /* under way */
 	LIST_HEAD(, look) looks; /* under way: look.h */
+	LIST_HEAD(, arm_use) arm_uses;
+	char arm_leaving[ARM_ID_BYTES + 1]; /* which is being removed; or "" */
 	void (*stopped)(void *context);
 	void *context;
 	TAILQ_HEAD(, queue_watch) watches;

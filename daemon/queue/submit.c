@@ -17,11 +17,13 @@
 #include "base/now.h"
 #include "base/space.h"
 #include "queue/arm_launch.h"
+#include "queue/arm_use.h"
 #include "queue/bar_launch.h"
 #include "queue/frozen.h"
 #include "queue/grader.h"
 #include "queue/kept_session.h"
 #include "queue/key_body.h"
+#include "queue/key_difference.h"
 #include "queue/login.h"
 #include "queue/prompt.h"
 #include "queue/repository.h"
@@ -62,8 +64,9 @@ struct submit {
 	char *prompt_file;
 	char *bar; /* that it names, which is marked as used; or NULL */
 	char bar_id[BAR_ID_BYTES + 1];
-	int prompt_fd;	   /* that the client sent, or -1 */
-	int prompt_result; /* 0, FAULT or -errno, from the thread */
+	struct arm_use arm_use; /* until it is in the ledger */
+	int prompt_fd;		/* that the client sent, or -1 */
+	int prompt_result;	/* 0, FAULT or -errno, from the thread */
 	bool has_prompt;
 	bool folder_made;
 	uint8_t prompt_digest[SHA256_DIGEST_SIZE];
@@ -76,6 +79,7 @@ static void submit_free(struct submit *submit)
 {
 	Queue *queue = submit->queue;
 
+	arm_use_end(&submit->arm_use);
 	free(submit->key);
 	repository_put(queue, submit->repository);
 	login_put(submit->login);
@@ -154,11 +158,20 @@ static bool submit_list(struct submit *submit)
 	return true;
 }
 
+/* What its key stands for. */
+static struct blob submit_asked(const struct submit *submit)
+{
+	const msgpack_sbuffer *asked = submit->asked.size ? &submit->asked : &submit->spec;
+
+	return (struct blob){.data = (const uint8_t *)asked->data, .size = asked->size};
+}
+
 static void on_inserted(struct ledger_call *call)
 {
 	struct submit *submit = container_of(call, struct submit, call);
 	struct submit_result result = {.row = call->row, .warnings = &submit->warnings};
 	Queue *queue = submit->queue;
+	struct blob asked;
 
 	queue->accepting -= submit->waits;
 	if (call->result != 0 && submit->trial)
@@ -185,11 +198,8 @@ static void on_inserted(struct ledger_call *call)
 		fault_move(&submit->fault, &submit->refusal);
 		break;
 	case -ENOTUNIQ:
-		fault_set(&submit->fault, ERROR_conflict,
-			  "key: \"%s\" belongs to Trial %llu, which was launched differently",
-			  submit->key, (unsigned long long)call->row->id);
-		fault_hint(&submit->fault, "use another key, or trialctl show %llu",
-			   (unsigned long long)call->row->id);
+		asked = submit_asked(submit);
+		key_conflict(submit->key, call->row, &asked, &submit->fault);
 		break;
 	case -ENOLINK:
 	case -EUCLEAN:
@@ -231,13 +241,12 @@ static void submit_insert(struct submit *submit)
 		.labels = submit->labels,
 		.only_existing = submit->refused,
 	};
-	struct blob asked = {.data = (const uint8_t *)submit->asked.data,
-			     .size = submit->asked.size};
+	struct blob asked = submit_asked(submit);
 	_cleanup_free_ void *body = NULL;
 	char uuid[SD_ID128_UUID_STRING_MAX];
 	bool claims;
 
-	if (key_body(asked.size ? &asked : &trial.spec, submit->prompt_digest, &trial.body) < 0) {
+	if (key_body(&asked, submit->prompt_digest, &trial.body) < 0) {
 		fault_errno(&submit->fault, ENOMEM, "launch");
 		submit_refuse(submit);
 		return;
@@ -663,10 +672,15 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 	}
 	if (r == 0)
 		r = submit_check(submit, request, facts ?: &none);
+	/* What arm prepare told whoever did that is told again to who launches it. */
+	if (r == 0 && accepted.known.message && request->network == NETWORK_allowlist)
+		r = plan_arm_loopback(&accepted.known.arm, &submit->warnings);
 	if (r == 0)
 		r = submit_take(submit, request, facts ?: &none);
 	if (r == 0 && facts)
 		r = view_encode(&submit->facts, &trial_facts_type, facts);
+	if (facts && facts->arm_id)
+		arm_use_begin(queue, &submit->arm_use, facts->arm_id);
 	FAULT_POINT(accept_checked);
 	if (r == 0 && request->has.of && !launch_judges(request)) {
 		submit->call.done = on_of_got;

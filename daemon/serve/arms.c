@@ -4,22 +4,20 @@
  * The verbs about Arms. What is small is read at once; what reads programs and folders, or waits for the
  * disk, is done on a thread of the pool. Who asked may have left by then: an Arm is prepared all the same.
  */
+#include "serve/arms.h"
 #include "serve/request.h"
 
 #include <string.h>
 
 #include "base/fault_point.h"
-#include "base/lane.h"
 #include "plan/arm_freeze.h"
 #include "plan/secret_name.h"
 #include "queue/arm_launch.h"
 
-/* A build may have some gigabytes: who starts Trials does not wait behind several. */
-static struct lane lane = LANE_INIT(lane, 1);
+struct lane arms_lane = LANE_INIT(arms_lane, 1);
 
 struct asked {
-	uv_work_t work;
-	struct lane_work long_work;
+	struct lane_work work;
 	struct request *request;
 	struct arm_known known; /* of arm_verify */
 	struct arm_freeze *freeze;
@@ -100,7 +98,7 @@ static struct arm_freeze_options options_of(const struct request *request, const
 
 static void freeze_work(struct lane_work *work)
 {
-	struct asked *asked = container_of(work, struct asked, long_work);
+	struct asked *asked = container_of(work, struct asked, work);
 
 	arm_freeze_work(asked->freeze);
 }
@@ -122,7 +120,7 @@ static void reply_prepared(struct asked *asked)
 	asked_free(asked);
 }
 
-static void store_work(uv_work_t *work)
+static void store_work(struct lane_work *work)
 {
 	struct asked *asked = container_of(work, struct asked, work);
 	const struct arm_store *store = server_of(asked->request)->options.arms;
@@ -138,7 +136,7 @@ static void store_work(uv_work_t *work)
 	FAULT_POINT(arm_stored);
 }
 
-static void on_stored(uv_work_t *work, int status)
+static void on_stored(struct lane_work *work, int status)
 {
 	struct asked *asked = container_of(work, struct asked, work);
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
@@ -160,7 +158,7 @@ static void on_stored(uv_work_t *work, int status)
 
 static void on_frozen(struct lane_work *work, int status)
 {
-	struct asked *asked = container_of(work, struct asked, long_work);
+	struct asked *asked = container_of(work, struct asked, work);
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	int r = status < 0 ? status : arm_freeze_finish(asked->freeze, &fault);
 
@@ -173,9 +171,10 @@ static void on_frozen(struct lane_work *work, int status)
 		msgpack_sbuffer_destroy(&asked->bytes);
 		r = arm_encode(arm_freeze_arm(asked->freeze), &asked->bytes, asked->id);
 	}
+	/* From in here it is next: nobody else has the lane in between. */
 	if (r == 0)
-		r = uv_queue_work(server_of(asked->request)->loop, &asked->work, store_work,
-				  on_stored);
+		r = lane_begin(&arms_lane, server_of(asked->request)->loop, &asked->work,
+			       store_work, on_stored);
 	if (r != 0)
 		asked_refuse(asked, r, &fault);
 }
@@ -192,7 +191,7 @@ void handle_arm_prepare(struct request *request, const void *arguments)
 		return;
 	r = arm_freeze_begin(&asked->freeze, &options, &prepare->spec, &fault);
 	if (r == 0)
-		r = lane_begin(&lane, server_of(request)->loop, &asked->long_work, freeze_work,
+		r = lane_begin(&arms_lane, server_of(request)->loop, &asked->work, freeze_work,
 			       on_frozen);
 	if (r != 0)
 		asked_refuse(asked, r, &fault);
@@ -228,7 +227,7 @@ static int reply_verified(struct asked *asked)
 /* What of its files is kept is what a launch uses, so that belongs to it. */
 static void verify_work(struct lane_work *work)
 {
-	struct asked *asked = container_of(work, struct asked, long_work);
+	struct asked *asked = container_of(work, struct asked, work);
 
 	arm_freeze_work(asked->freeze);
 	asked->result = arm_store_check(server_of(asked->request)->options.arms,
@@ -237,7 +236,7 @@ static void verify_work(struct lane_work *work)
 
 static void on_verified(struct lane_work *work, int status)
 {
-	struct asked *asked = container_of(work, struct asked, long_work);
+	struct asked *asked = container_of(work, struct asked, work);
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	int r = status < 0 ? status : arm_freeze_finish(asked->freeze, &fault);
 
@@ -273,7 +272,7 @@ static int begin_verify(struct asked *asked, const char *digits, struct fault *f
 	if (r == 0)
 		r = arm_freeze_begin(&asked->freeze, &options, &spec, fault);
 	arm_spec_done(&spec);
-	return r == 0 ? lane_begin(&lane, server_of(request)->loop, &asked->long_work, verify_work,
+	return r == 0 ? lane_begin(&arms_lane, server_of(request)->loop, &asked->work, verify_work,
 				   on_verified)
 		      : r;
 }

@@ -12,6 +12,7 @@
 #include "base/now.h"
 #include "plan/bar_store.h"
 #include "plan/panel.h"
+#include "queue/arm_use.h"
 #include "queue/bar_launch.h"
 
 #define PAGE 50
@@ -70,11 +71,13 @@ struct setting {
 	struct text_list warnings;
 	enum bar_put put;
 	struct bar_kept kept;
+	struct arm_use arm_use; /* of any that its seats may be */
 	int result;
 };
 
 static void setting_free(struct setting *setting)
 {
+	arm_use_end(&setting->arm_use);
 	msgpack_sbuffer_destroy(&setting->bytes);
 	text_list_done(&setting->warnings);
 	bar_kept_done(&setting->kept);
@@ -211,6 +214,7 @@ void handle_bar_set(struct request *request, const void *arguments)
 	setting->now = now_microseconds();
 	snprintf(setting->name, sizeof(setting->name), "%s", spec->name);
 	msgpack_sbuffer_init(&setting->bytes);
+	arm_use_begin(server_of(request)->options.queue, &setting->arm_use, NULL);
 	r = set_form(setting, spec, &fault);
 	if (r == 0)
 		r = uv_queue_work(server_of(request)->loop, &setting->work, set_work, on_set);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "serve/harness_folders.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "plan/provider.h"
 
 static int name_them(struct harness_folders *ret_folders, const char *helper,
@@ -45,7 +47,20 @@ void harness_folders_done(struct harness_folders *folders)
 	*folders = (struct harness_folders){0};
 }
 
-static void read_harnesses(const struct harness_folders *folders, struct harness_set **set)
+void file_fault(struct plan_host *host, const char *log_id, const char *format, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list arguments;
+
+	va_start(arguments, format);
+	text = text_vformat(format, arguments);
+	va_end(arguments);
+	log_write(LOG_LEVEL_ERROR, log_id, 0, "%s", text ?: strerror(ENOMEM));
+	if (text && host->file_faults.count < FILE_FAULTS_MAX)
+		text_list_add(&host->file_faults, text);
+}
+
+static void read_harnesses(const struct harness_folders *folders, struct plan_host *host)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	struct harness_set *fresh = NULL;
@@ -54,20 +69,21 @@ static void read_harnesses(const struct harness_folders *folders, struct harness
 	if (r < 0)
 		fault_errno(&fault, r, "harness.d");
 	if (r) {
-		log_write(LOG_LEVEL_ERROR, LOG_ID_HARNESS_REFUSED, 0,
-			  "%s; the Harnesses stay as they were read before", fault.message);
+		file_fault(host, LOG_ID_HARNESS_REFUSED, "%s; %s", fault.message,
+			   host->harnesses ? "the Harnesses stay as they were read before"
+					   : "until that is mended, there is no Harness");
 		return;
 	}
 	for (size_t i = 0; i < fresh->count; i++)
 		if (!fresh->entries[i].harness)
-			log_write(LOG_LEVEL_ERROR, LOG_ID_HARNESS_REFUSED, 0,
-				  "%s; until that is mended, \"%s\" cannot be launched",
-				  fresh->entries[i].fault.message, fresh->entries[i].name);
-	harness_set_free(*set);
-	*set = fresh;
+			file_fault(host, LOG_ID_HARNESS_REFUSED,
+				   "%s; until that is mended, \"%s\" cannot be launched",
+				   fresh->entries[i].fault.message, fresh->entries[i].name);
+	harness_set_free(host->harnesses);
+	host->harnesses = fresh;
 }
 
-static void read_toolchains(const struct harness_folders *folders, struct toolchain_list *list)
+static void read_toolchains(const struct harness_folders *folders, struct plan_host *host)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
 	struct toolchain_list fresh = {0};
@@ -76,13 +92,14 @@ static void read_toolchains(const struct harness_folders *folders, struct toolch
 	if (r < 0)
 		fault_errno(&fault, r, folders->toolchains);
 	if (r) {
-		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
-			  "%s; the toolchains that came with trialsd stay as they were read before",
-			  fault.message);
+		file_fault(host, LOG_ID_CONFIG_REFUSED,
+			   "%s; the toolchains that came with trialsd stay as they were read "
+			   "before",
+			   fault.message);
 		return;
 	}
-	toolchain_list_done(list);
-	*list = fresh;
+	toolchain_list_done(&host->toolchains);
+	host->toolchains = fresh;
 }
 
 static void read_providers(const struct harness_folders *folders, struct plan_host *host)
@@ -96,8 +113,9 @@ static void read_providers(const struct harness_folders *folders, struct plan_ho
 	free(host->providers_fault);
 	host->providers_fault = r ? strdup(fault.message ?: "providers.conf") : NULL;
 	if (r) {
-		log_write(LOG_LEVEL_ERROR, LOG_ID_CONFIG_REFUSED, 0,
-			  "%s; the providers stay as they were read before", fault.message);
+		file_fault(host, LOG_ID_CONFIG_REFUSED, "%s; %s", fault.message,
+			   host->providers ? "the providers stay as they were read before"
+					   : "until that is mended, no provider is known");
 		return;
 	}
 	provider_set_free(host->providers);
@@ -106,8 +124,9 @@ static void read_providers(const struct harness_folders *folders, struct plan_ho
 
 void harness_folders_read(const struct harness_folders *folders, struct plan_host *host)
 {
-	read_harnesses(folders, &host->harnesses);
-	read_toolchains(folders, &host->toolchains);
+	text_list_done(&host->file_faults);
+	read_harnesses(folders, host);
+	read_toolchains(folders, host);
 	read_providers(folders, host);
 }
 

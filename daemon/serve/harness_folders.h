@@ -20,7 +20,11 @@ void harness_folders_done(struct harness_folders *folders);
 
 /*
  * Reads them all and puts them in the place of the host's (NULL: none was read before). What is at
- * fault goes to the log by file and line: one .harness file is there with its fault; of a folder, of
- * toolchains or of providers all stays as it is.
+ * fault is told (file_fault) by file and line: one .harness file is there with its fault; of a folder,
+ * of toolchains or of providers all stays as it is.
  */
 void harness_folders_read(const struct harness_folders *folders, struct plan_host *host);
+
+/* A file that is not in force: to the log, and kept for the status verb until all are read again. */
+#define FILE_FAULTS_MAX 64
+void file_fault(struct plan_host *host, const char *log_id, const char *format, ...) _printf_(3, 4);

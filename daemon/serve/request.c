@@ -30,7 +30,7 @@ static bool makes_pages(enum verb verb)
 {
 	return verb == VERB_list || verb == VERB_logins || verb == VERB_login_restore ||
 	       verb == VERB_arm_prepare || verb == VERB_arm_verify || verb == VERB_arm_list ||
-	       verb == VERB_bar_set || verb == VERB_bar_list;
+	       verb == VERB_arm_remove || verb == VERB_bar_set || verb == VERB_bar_list;
 }
 
 static struct request *request_new(Session *session, uint64_t number, enum verb verb)
@@ -394,6 +394,7 @@ static const struct verb_entry verbs[VERB_COUNT] = {
 	[VERB_arm_show] = {handle_arm_show, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_arm_verify] = {handle_arm_verify, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_arm_diff] = {handle_arm_diff, UNKNOWN_KEYS_REFUSED, false},
+	[VERB_arm_remove] = {handle_arm_remove, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_bar_set] = {handle_bar_set, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_bar_list] = {handle_bar_list, UNKNOWN_KEYS_REFUSED, false},
 	[VERB_bar_show] = {handle_bar_show, UNKNOWN_KEYS_REFUSED, false},

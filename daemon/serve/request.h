@@ -63,7 +63,7 @@ void request_refuse(struct request *request, enum error_code code, const char *m
 void view_shorten(struct trial_view *view);
 
 /* list.c, status.c, logs.c, watch.c, pause.c, prune.c, doctor.c, harness.c, logins.c, arms.c,
- * arm_list.c, bars.c: handlers of verbs */
+ * arm_list.c, arm_remove.c, bars.c: handlers of verbs */
 void handle_list(struct request *request, const void *arguments);
 void handle_doctor(struct request *request, const void *arguments);
 void handle_status(struct request *request, const void *arguments);
@@ -81,6 +81,7 @@ void handle_arm_list(struct request *request, const void *arguments);
 void handle_arm_show(struct request *request, const void *arguments);
 void handle_arm_verify(struct request *request, const void *arguments);
 void handle_arm_diff(struct request *request, const void *arguments);
+void handle_arm_remove(struct request *request, const void *arguments);
 void handle_bar_set(struct request *request, const void *arguments);
 void handle_bar_list(struct request *request, const void *arguments);
 void handle_bar_show(struct request *request, const void *arguments);

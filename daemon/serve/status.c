@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/disk.h"
+#include "base/reload.h"
 
 struct status {
 	uv_work_t work;
@@ -48,6 +49,15 @@ static size_t status_trials(Queue *queue, struct status_trial *trials,
 	return count;
 }
 
+static const char *mend_files(char *hint, size_t size)
+{
+	char command[RELOAD_COMMAND_BYTES];
+
+	snprintf(hint, size, "mend the file, then have it read: %s",
+		 reload_command(getpid(), command));
+	return hint;
+}
+
 static void status_reply(struct status *status)
 {
 	struct request *request = status->request;
@@ -57,7 +67,7 @@ static void status_reply(struct status *status)
 	const char *reason = launcher_backend_reason(options->launcher);
 	static struct status_trial trials[LIST_PAGE_MAX];
 	static char reasons[LIST_PAGE_MAX][QUEUE_REASON_BYTES];
-	char space[QUEUE_REASON_BYTES];
+	char space[QUEUE_REASON_BYTES], hint[RELOAD_COMMAND_BYTES + 64];
 	struct status_reply reply = {
 		.has = {.program = true,
 			.pid = true,
@@ -101,6 +111,9 @@ static void status_reply(struct status *status)
 	struct queue_hold hold;
 
 	reply.no_sandbox = reply.has.no_sandbox = options->host->no_sandbox;
+	reply.file_faults = options->host->file_faults;
+	if (reply.file_faults.count > 0)
+		reply.file_faults_hint = mend_files(hint, sizeof(hint));
 	reply.ledger = ledger_note(options->ledger, NULL);
 	if (ledger_fault(options->ledger, 0, &ledger) == FAULT) {
 		reply.has.unavailable = true;

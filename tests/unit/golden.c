@@ -667,6 +667,8 @@ const struct golden goldens[] = {
 	{"reply-arm_show", &arm_show_reply_type, reply_arm_show},
 	{"reply-arm_verify", &arm_verify_reply_type, reply_arm_verify},
 	{"reply-arm_diff", &arm_diff_reply_type, reply_arm_diff},
+	{"request-arm_remove", &arm_remove_request_type, request_arm_remove},
+	{"reply-arm_remove", &arm_remove_reply_type, reply_arm_remove},
 	{"request-launch-bar", &launch_request_type, request_launch_bar},
 	{"reply-launch-bar", &trial_view_type, reply_launch_bar},
 	{"reply-show-grader", &trial_view_type, reply_show_grader},

@@ -71,6 +71,8 @@ int reply_arm_list(msgpack_sbuffer *buffer);
 int reply_arm_show(msgpack_sbuffer *buffer);
 int reply_arm_verify(msgpack_sbuffer *buffer);
 int reply_arm_diff(msgpack_sbuffer *buffer);
+int request_arm_remove(msgpack_sbuffer *buffer);
+int reply_arm_remove(msgpack_sbuffer *buffer);
 
 /* golden_bar.c */
 int request_launch_bar(msgpack_sbuffer *buffer);

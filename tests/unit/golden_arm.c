@@ -213,6 +213,28 @@ int reply_arm_diff(msgpack_sbuffer *buffer)
 	return frame_write_reply(buffer, 34, &arm_diff_reply_type, &diff);
 }
 
+int request_arm_remove(msgpack_sbuffer *buffer)
+{
+	struct arm_remove_request remove = {.id = "5f2b1c0e"};
+
+	return frame_write_request(buffer, 38, VERB_arm_remove, &arm_remove_request_type, &remove);
+}
+
+int reply_arm_remove(msgpack_sbuffer *buffer)
+{
+	const char *warnings[] = {"another Arm is damaged"};
+	struct arm_remove_reply removed = {
+		.has = {.files = true, .bytes = true},
+		.id = ARM_ID,
+		.name = "mine",
+		.files = 2,
+		.bytes = 4096,
+		.warnings = LIST(warnings),
+	};
+
+	return frame_write_reply(buffer, 38, &arm_remove_reply_type, &removed);
+}
+
 int request_launch_arm(msgpack_sbuffer *buffer)
 {
 	struct launch_request launch = {

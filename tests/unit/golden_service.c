@@ -106,8 +106,12 @@ static struct status_reply paused(void)
 int reply_status_paused(msgpack_sbuffer *buffer)
 {
 	struct status_reply status = paused();
+	const char *faults[] = {
+		"/home/ada/.config/trialsd/providers.conf:4: Familly: there is no such key"};
 
 	status.no_sandbox = status.has.no_sandbox = true;
+	status.file_faults = (struct text_list)LIST(faults);
+	status.file_faults_hint = "mend the file, then have it read: kill -HUP 4711";
 	return frame_write_reply(buffer, 11, &status_reply_type, &status);
 }
 

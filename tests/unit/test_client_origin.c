@@ -55,6 +55,35 @@ START_TEST(message)
 }
 END_TEST
 
+/* Of a file that has become one key of the request. */
+START_TEST(within)
+{
+	static const char *const pairs[][2] = {
+		{"spec.votes: takes a number", "votes: takes a number"},
+		{"spec.seats[0].model: takes a string", "seats[0].model: takes a string"},
+		{"spec.files[1].mode: no", "files: notes: mode: no"},
+		{"spec.standard: is empty", "standard_file: is empty"},
+		{"spec: takes a map", "FILE: takes a map"},
+		{"votes: spec.votes is said in the file", "votes: spec.votes is said in the file"},
+		{"spec.: no", "spec.: no"},
+		{"specs.votes: no", "specs.votes: no"},
+		{"/home/spec.json: no", "/home/spec.json: no"},
+	};
+	struct origins origins = {.within = "spec"};
+
+	origins_add(&origins, "spec", "FILE");
+	origins_add(&origins, "standard", "standard_file");
+	origins_add(&origins, "spec.files[1].mode", "files: notes: mode");
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		char *text = origins_rewrite(&origins, pairs[i][0]);
+
+		ck_assert_str_eq(text, pairs[i][1]);
+		free(text);
+	}
+	origins_done(&origins);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("client origin");
@@ -63,6 +92,7 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(test_case, message, 0, COUNT(messages));
+	tcase_add_test(test_case, within);
 	suite_add_tcase(suite, test_case);
 	runner = srunner_create(suite);
 	srunner_run_all(runner, CK_ENV);

@@ -233,6 +233,51 @@ static const char *since(uint64_t id)
 	return text;
 }
 
+/* "COUNT UNENDED", page by page: how many pages it took is told behind them. */
+static const char *counted(const char *bytes, size_t size)
+{
+	struct blob named = {.data = (const uint8_t *)bytes, .size = size};
+	unsigned long long count = 0, unended = 0;
+	static char text[64];
+	uint64_t before = 0;
+	int pages = 0;
+
+	do {
+		struct asked asked;
+
+		ledger_count_named(ledger, &ask(&asked)->call, before, named);
+		finish();
+		ck_assert_int_eq(asked.call.result, 0);
+		count += asked.call.number;
+		unended += asked.call.newest;
+		ck_assert(!before || asked.call.at < before);
+		before = asked.call.at;
+		pages++;
+	} while (before);
+	snprintf(text, sizeof(text), "%llu %llu, %d", count, unended, pages);
+	return text;
+}
+
+START_TEST(how_many_have_something_in_their_facts)
+{
+	struct ledger_new trial = new_trial();
+
+	ck_assert_str_eq(counted("a\0b", 3), "0 0, 1");
+	/* One without facts. */
+	ck_assert_int_eq(insert(&trial), 0);
+	ck_assert_str_eq(counted("a\0b", 3), "0 0, 1");
+	close_ledger();
+	edit("WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 1006) "
+	     "INSERT INTO trials (id, uuid, state, outcome, priority, submitted_at, spec, facts) "
+	     "SELECT i, '" UUID "', iif(i > 302, 'ended', 'queued'), iif(i > 302, 'failed', NULL), "
+	     "0, 1, x'00', iif(i % 100 = 3, x'7861006279', x'78610063') FROM n");
+	open_ledger();
+	/* 3, 103 and so on to 1003, of which those up to 302 have not ended. */
+	ck_assert_str_eq(counted("a\0b", 3), "11 3, 2");
+	ck_assert_str_eq(counted("a\0d", 3), "0 0, 2");
+}
+END_TEST
+
 START_TEST(who_ran_since_another_ended)
 {
 	struct ledger_change ended = LEDGER_CHANGE(STATE_ended);
@@ -296,6 +341,7 @@ int main(void)
 	tcase_add_test(cases, a_setting_is_kept);
 	tcase_add_test(cases, a_prune);
 	tcase_add_test(cases, who_ran_since_another_ended);
+	tcase_add_test(cases, how_many_have_something_in_their_facts);
 	tcase_add_test(cases, from_the_first_schema);
 	suite_add_tcase(suite, cases);
 

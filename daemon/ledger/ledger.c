@@ -146,6 +146,7 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 		copy_pairs(copier, &work->filter.labels);
 		break;
 	case WORK_SINCE_END:
+	case WORK_NAMING:
 		copy_blob(copier, &work->named);
 		break;
 	case WORK_PRUNE:
@@ -236,6 +237,13 @@ void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_f
 void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id, struct blob named)
 {
 	struct ledger_work work = {.type = WORK_SINCE_END, .id = id, .named = named};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_list_naming(Ledger *ledger, struct ledger_call *call, uint64_t id, struct blob named)
+{
+	struct ledger_work work = {.type = WORK_NAMING, .id = id, .named = named};
 
 	submit(ledger, call, &work);
 }

@@ -412,6 +412,12 @@ int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_
 	return since_end(store->database, id, named, ret_rows, ret_count);
 }
 
+int store_naming(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
+		 size_t *ret_count)
+{
+	return since_naming(store->database, id, named, ret_rows, ret_count);
+}
+
 int store_list_ended(Store *store, const struct ledger_filter *filter,
 		     struct ledger_ended **ret_ended, size_t *ret_count, uint64_t *ret_cursor)
 {

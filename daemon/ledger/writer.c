@@ -115,6 +115,8 @@ static int run_work(Store *store, struct ledger_work *work)
 		return 0;
 	case WORK_SINCE_END:
 		return store_since_end(store, work->id, work->named, &work->rows, &work->count);
+	case WORK_NAMING:
+		return store_naming(store, work->id, work->named, &work->rows, &work->count);
 	}
 	return -EINVAL;
 }

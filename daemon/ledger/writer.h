@@ -20,7 +20,8 @@ enum work_type {
 	WORK_PRUNED,
 	WORK_PRUNE_EVENTS,
 	WORK_COUNT_ENDED,
-	WORK_SINCE_END
+	WORK_SINCE_END,
+	WORK_NAMING
 };
 
 struct ledger_work {

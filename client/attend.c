@@ -335,9 +335,11 @@ int attend(struct context *context, const struct spec *spec, bool follow)
 	if (!r) {
 		if (context->json)
 			context_print(context, attendance.trial);
-		else if (!trial_delivered(attendance.trial))
+		else if (!trial_delivered(attendance.trial) ||
+			 json_object_get(attendance.trial, "verdict"))
 			begin_line(&attendance);
 		trial_report(context, attendance.trial);
+		trial_tell_verdict(context, attendance.trial);
 		r = exit_code_of_trial(attendance.trial);
 	}
 	hold_teller_done(&attendance.teller);

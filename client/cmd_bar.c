@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arm_find.h"
 #include "bar_file.h"
 #include "command.h"
 #include "context.h"
@@ -88,6 +89,29 @@ static int read_file(struct context *context, const char *file, json_t **ret_spe
 	return r;
 }
 
+/* An Arm by its id, whatever it was named by. */
+static int settle_arms(struct context *context, const json_t *spec, const char *list)
+{
+	json_t *seat;
+	size_t i;
+
+	json_array_foreach(json_object_get(spec, list), i, seat)
+	{
+		char what[48], *id;
+		int r;
+
+		if (!json_text(seat, "arm"))
+			continue;
+		snprintf(what, sizeof(what), "%s[%zu].arm", list, i);
+		r = arm_find(context, what, json_text(seat, "arm"), &id);
+		if (r)
+			return r;
+		json_object_set_new(seat, "arm", text_value(id));
+		free(id);
+	}
+	return 0;
+}
+
 static int set(struct context *context, const char *file)
 {
 	json_t *spec = NULL, *request, *reply = NULL, *warning;
@@ -96,6 +120,13 @@ static int set(struct context *context, const char *file)
 
 	if (r)
 		return r;
+	r = settle_arms(context, spec, "seats");
+	if (r == 0)
+		r = settle_arms(context, spec, "stand_ins");
+	if (r) {
+		json_decref(spec);
+		return r;
+	}
 	request = need_memory(json_object());
 	json_object_set_new(request, "spec", spec);
 	r = context_call(context, "bar_set", request, &reply);
@@ -187,10 +218,11 @@ static int list(struct context *context)
 	return r;
 }
 
-/* "codex: codex gpt-5 (openai)" */
+/* "codex: codex gpt-5 (openai)", "mine: reviewer 5f2b1c0e9a8d (own)" */
 static void print_seat(const char *title, const json_t *seat)
 {
-	static const char *const keys[] = {"harness", "model", "provider", "effort", "arm"};
+	static const char *const keys[] = {"harness", "model", "provider", "effort", "arm_name"};
+	char *arm = json_display(json_object_get(seat, "arm"));
 	char *families = json_display_command(json_object_get(seat, "families"));
 	char *name = json_display(json_object_get(seat, "name"));
 	char *text = NULL;
@@ -206,10 +238,13 @@ static void print_seat(const char *title, const json_t *seat)
 				value);
 		free(value);
 	}
+	if (*arm)
+		fprintf(file, " %.12s", arm);
 	fprintf(file, " (%s)", *families ? families : "no known family");
 	fclose(file);
 	print_field(stdout, title, need_memory(text));
 	free(text);
+	free(arm);
 	free(name);
 	free(families);
 }

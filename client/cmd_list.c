@@ -92,18 +92,38 @@ static char *with_arm(const json_t *trial, char *what)
 	return need_memory(text);
 }
 
-/* Of a Grader whose result it judges, and what it said, before that. */
+/* Of a Grader whose result it judges, whose seat it has, and what it said, before that. */
 static char *with_verdict(const json_t *trial, char *what)
 {
-	char *vote, *text;
+	char *vote, *seat, *bar, *text;
 
 	if (!json_object_get(trial, "of"))
 		return what;
 	vote = json_display(json_object_get(json_object_get(trial, "verdict"), "vote"));
-	if (asprintf(&text, "judges %lld%s%s: %s", (long long)json_whole(trial, "of", 0),
-		     *vote ? ", " : "", vote, what) < 0)
+	seat = json_display(json_object_get(trial, "seat"));
+	bar = json_display(json_object_get(trial, "bar"));
+	if (asprintf(&text, "judges %lld%s%s%s%s%s%s: %s", (long long)json_whole(trial, "of", 0),
+		     *seat ? " as " : "", seat, *bar ? " of Bar " : "", bar, *vote ? ", " : "",
+		     vote, what) < 0)
 		text = NULL;
 	free(vote);
+	free(seat);
+	free(bar);
+	free(what);
+	return need_memory(text);
+}
+
+/* Of whatever else is under a Bar, which one that is. */
+static char *with_bar(const json_t *trial, char *what)
+{
+	char *bar, *text;
+
+	if (!json_object_get(trial, "bar") || json_object_get(trial, "of"))
+		return what;
+	bar = json_display(json_object_get(trial, "bar"));
+	if (asprintf(&text, "(Bar %s) %s", bar, what) < 0)
+		text = NULL;
+	free(bar);
 	free(what);
 	return need_memory(text);
 }
@@ -175,7 +195,8 @@ static void add_row(struct table *table, const json_t *trial, bool sizes)
 	cells[6] = need_memory(strdup(duration));
 	quantity_format_size((uint64_t)json_whole(trial, "disk_bytes", 0), size, sizeof(size));
 	cells[7] = need_memory(strdup(size));
-	cells[8] = with_sandbox(trial, with_arm(trial, with_verdict(trial, what_runs(trial))));
+	cells[8] = with_arm(trial, with_verdict(trial, what_runs(trial)));
+	cells[8] = with_sandbox(trial, with_bar(trial, cells[8]));
 	if (!sizes) {
 		char *unasked = cells[7];
 

@@ -72,7 +72,7 @@ static void print_panel(const json_t *arm)
 static int check(struct context *context, const char *bar, const struct arguments *arguments)
 {
 	json_t *request = need_memory(json_object()), *arms = need_memory(json_array()), *reply;
-	json_t *arm;
+	json_t *arm, *warning;
 	bool holds;
 	size_t i;
 	int r = 0;
@@ -99,6 +99,9 @@ static int check(struct context *context, const char *bar, const struct argument
 		context_print(context, reply);
 	} else {
 		json_array_foreach(json_object_get(reply, "arms"), i, arm) print_panel(arm);
+		fflush(stdout);
+		json_array_foreach(json_object_get(reply, "warnings"), i, warning)
+			context_warn(context, "%s", json_string_value(warning));
 	}
 	json_decref(reply);
 	return holds ? 0 : EXIT_DOES_NOT_HOLD;

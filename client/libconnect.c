@@ -45,31 +45,40 @@ static bool is_set(const char *value)
 	return value && *value;
 }
 
+/* Where it is unless somebody says otherwise; to be freed. -ENOENT: there is no such place. */
+static int usual_path(char **ret_path)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	char fallback[64];
+	struct stat status;
+
+	if (!is_set(runtime)) {
+		snprintf(fallback, sizeof(fallback), "/run/user/%u", (unsigned int)geteuid());
+		if (stat(fallback, &status) < 0 || status.st_uid != geteuid())
+			return -ENOENT;
+		runtime = fallback;
+	}
+	return asprintf(ret_path, "%s/trialsd/socket", runtime) < 0 ? -ENOMEM : 0;
+}
+
 int trials_socket_path(const char *socket, char **ret_path, struct trials_error *ret_error)
 {
 	const char *environment = getenv("TRIALSD_SOCKET");
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	char *path = NULL;
-	char fallback[64];
-	struct stat status;
 	int r;
 
 	if (!socket && is_set(environment))
 		socket = environment;
-	if (!socket && !is_set(runtime)) {
-		snprintf(fallback, sizeof(fallback), "/run/user/%u", (unsigned int)geteuid());
-		if (stat(fallback, &status) < 0 || status.st_uid != geteuid())
-			return error_set(ret_error, -ENOENT,
-					 DOCTOR_HINT "; one that runs is named by --socket PATH or "
-						     "TRIALSD_SOCKET",
-					 "XDG_RUNTIME_DIR is not set, so the place of trialsd's "
-					 "socket is not known");
-		runtime = fallback;
-	}
 	if (socket)
 		r = asprintf(&path, "%s", socket);
 	else
-		r = asprintf(&path, "%s/trialsd/socket", runtime);
+		r = usual_path(&path);
+	if (r == -ENOENT)
+		return error_set(ret_error, -ENOENT,
+				 DOCTOR_HINT "; one that runs is named by --socket PATH or "
+					     "TRIALSD_SOCKET",
+				 "XDG_RUNTIME_DIR is not set, so the place of trialsd's socket is "
+				 "not known");
 	if (r < 0)
 		return error_set(ret_error, -ENOMEM, NULL, "out of memory");
 	if (!*path)
@@ -89,6 +98,47 @@ static bool ends_with(const char *text, const char *end)
 	size_t length = strlen(text), end_length = strlen(end);
 
 	return length >= end_length && strcmp(text + length - end_length, end) == 0;
+}
+
+static bool is_socket(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) < 0 || S_ISSOCK(status.st_mode);
+}
+
+/* Never waits. */
+static bool listens(const char *path)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	bool there = false;
+	int fd;
+
+	if (strlen(path) > SOCKET_PATH_BYTES_MAX)
+		return false;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd >= 0) {
+		there = connect(fd, (const struct sockaddr *)&address, sizeof(address)) == 0 ||
+			errno == EAGAIN;
+		close(fd);
+	}
+	return there;
+}
+
+/* Another place was named than the usual one, where one does listen: that was hardly meant. */
+static bool told_usual(const char *path, char *hint, size_t size)
+{
+	char *usual = NULL;
+	bool there = usual_path(&usual) == 0 && strcmp(usual, path) != 0 && listens(usual);
+
+	if (there)
+		snprintf(hint, size,
+			 "one listens on %s: leave out --socket and unset "
+			 "TRIALSD_SOCKET",
+			 usual);
+	free(usual);
+	return there;
 }
 
 static int connect_refused(const char *path, int number, struct trials_error *ret_error)
@@ -111,6 +161,14 @@ static int connect_refused(const char *path, int number, struct trials_error *re
 		return error_set(ret_error, -ECONNREFUSED, START_HINT, "cannot connect to %s: %s",
 				 path, strerror(number));
 	}
+	if (told_usual(path, hint, sizeof(hint)))
+		return error_set(ret_error, -ECONNREFUSED, hint,
+				 is_socket(path) ? "no trialsd listens on %s" : "%s is no socket",
+				 path);
+	if (!is_socket(path))
+		return error_set(ret_error, -ECONNREFUSED,
+				 "name trialsd's socket with --socket PATH or TRIALSD_SOCKET",
+				 "%s is no socket", path);
 	snprintf(hint, sizeof(hint), "%s; %s", START_HINT, DOCTOR_HINT);
 	if (ends_with(path, "/trialsd/socket"))
 		snprintf(hint, sizeof(hint), "%s; %s; if it does not start: %s", START_HINT,

@@ -108,8 +108,9 @@ static int bad_number(struct trials_error *ret_error, const struct option *optio
 		{"TIME", "a time like 90, 90s, 1.5h or \"2h 30min\""},
 		{"PERCENT", "a percentage like 50% or 400%"},
 		{"N", "a whole number"},
+		{"ID", "the number of a Trial"},
 	};
-	const char *takes = "something else";
+	const char *takes = option->argument;
 
 	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
 		if (strcmp(examples[i].argument, option->argument) == 0)

@@ -143,6 +143,22 @@ void trial_report(const struct context *context, const json_t *trial)
 	}
 }
 
+void trial_tell_verdict(const struct context *context, const json_t *trial)
+{
+	const json_t *verdict = json_object_get(trial, "verdict");
+	char *line, *reason;
+
+	if (context->json || !verdict || !trial_delivered(trial))
+		return;
+	line = trial_line(trial);
+	reason = json_display(json_object_get(verdict, "reason"));
+	fprintf(stderr, "%s\n", line);
+	if (*reason)
+		fprintf(stderr, "reason: %s\n", reason);
+	free(line);
+	free(reason);
+}
+
 static bool ends_with(const char *text, const char *end)
 {
 	size_t length = strlen(text), end_length = strlen(end);

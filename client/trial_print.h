@@ -27,6 +27,8 @@ bool trial_delivered(const json_t *trial);
  * there are any. Nothing for delivered, and nothing with --json, where the object says it.
  */
 void trial_report(const struct context *context, const json_t *trial);
+/* On stderr, of a Grader that has voted: that, and why. Nothing with --json. */
+void trial_tell_verdict(const struct context *context, const json_t *trial);
 
 /* All of it on stdout. */
 void trial_print(const struct context *context, const json_t *trial);

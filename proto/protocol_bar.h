@@ -19,7 +19,7 @@
 #define PANEL_ARMS_MAX 32
 #define FAMILIES_MAX 64 /* of an Arm, or of a seat */
 
-/* A seat, or a stand-in. families is found, and may not be asked for. */
+/* A seat, or a stand-in. families and arm_name are found, and may not be asked for. */
 #define BAR_SEAT_FIELDS(X)                                                                         \
 	X(name, STRING, OPTIONAL, BAR_NAME_BYTES_MAX,                                              \
 	  "no other seat or stand-in has it; default: the Harness's")                              \
@@ -29,10 +29,12 @@
 	  "of harness: whose model it is reached by; says its family, and signs nobody in")        \
 	X(effort, STRING, OPTIONAL, 32, "of harness: how much effort the model is to make")        \
 	X(family, STRING, OPTIONAL, FAMILY_BYTES_MAX,                                              \
-	  "of harness: instead of the one that is known")                                          \
+	  "of its model, where nobody knows that; what is known counts beside it")                 \
 	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                     \
 	  "instead of harness: an Arm that serves as a grader")                                    \
-	X(families, STRINGS, OPTIONAL, FAMILIES_MAX, "of its models, as they were when it was set")
+	X(families, STRINGS, OPTIONAL, FAMILIES_MAX,                                               \
+	  "of its models, as they were when it was set")                                           \
+	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "of arm: what that is called (found)")
 
 /* What a Bar asks for. Unknown keys in it are refused. */
 #define BAR_SPEC_FIELDS(X)                                                                         \
@@ -74,14 +76,16 @@
 	X(withheld, BOOL, REQUIRED, 0, "it has no vote on results of this Arm")                    \
 	X(because, STRINGS, OPTIONAL, FAMILIES_MAX, "of withheld: families that the Arm has too")  \
 	X(stand_in, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "of withheld: who has its vote")         \
-	X(stand_in_families, STRINGS, OPTIONAL, FAMILIES_MAX, "of that one's models")
+	X(stand_in_families, STRINGS, OPTIONAL, FAMILIES_MAX, "of that one's models")              \
+	X(arm_name, STRING, OPTIONAL, ARM_NAME_BYTES_MAX, "of arm: what that is called")
 
 /* The Panel of one Arm. */
 #define PANEL_ARM_FIELDS(X)                                                                        \
 	X(arm, STRING, REQUIRED, ARM_ID_BYTES, "the Arm")                                          \
 	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "what that is called")                       \
 	X(families, STRINGS, OPTIONAL, FAMILIES_MAX, "of its models")                              \
-	X(ok, BOOL, REQUIRED, 0, "enough are left who may vote; else its Trials are refused")      \
+	X(ok, BOOL, REQUIRED, 0,                                                                   \
+	  "enough are left who may vote (else its Trials are refused), and each of them can")      \
 	X(reason, STRING, OPTIONAL, 4096, "why not")                                               \
 	X(hint, STRING, OPTIONAL, 4096, "what mends it")                                           \
 	X(seats, PANEL_SEATS, REQUIRED, BAR_SEATS_MAX, "in the Bar's order")                       \
@@ -104,7 +108,9 @@
 #define PANEL_CHECK_REPLY_FIELDS(X)                                                                \
 	X(bar, STRING, REQUIRED, BAR_NAME_BYTES_MAX, "the Bar")                                    \
 	X(ok, BOOL, REQUIRED, 0, "the Panels of all of these Arms are")                            \
-	X(arms, PANEL_ARMS, REQUIRED, PANEL_ARMS_MAX, "as asked for")
+	X(arms, PANEL_ARMS, REQUIRED, PANEL_ARMS_MAX, "as asked for")                              \
+	X(warnings, STRINGS, OPTIONAL, 64,                                                         \
+	  "of its seats: what keeps one from voting, or is in doubt")
 
 /* Their part of PROTOCOL_REQUESTS, and of PROTOCOL_MESSAGES: what others hold, then the rest. */
 #define BAR_REQUESTS(X)                                                                            \

@@ -142,7 +142,6 @@ static void decide_by_itself(const struct outcome_facts *facts, struct outcome_d
 		decide_void(decision, CAUSE_no_verdict);
 		decision->ended_by = ENDER_agent;
 		say(decision, "it gave no verdict: %s", facts->no_verdict);
-		decision->hint = "what it wrote: trialctl logs ID";
 	} else {
 		decision->outcome = OUTCOME_delivered;
 	}

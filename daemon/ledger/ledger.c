@@ -147,6 +147,7 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 		break;
 	case WORK_SINCE_END:
 	case WORK_COUNT_NAMED:
+	case WORK_NAMING:
 		copy_blob(copier, &work->named);
 		break;
 	case WORK_PRUNE:
@@ -245,6 +246,13 @@ void ledger_count_named(Ledger *ledger, struct ledger_call *call, uint64_t befor
 			struct blob named)
 {
 	struct ledger_work work = {.type = WORK_COUNT_NAMED, .id = before, .named = named};
+
+	submit(ledger, call, &work);
+}
+
+void ledger_list_naming(Ledger *ledger, struct ledger_call *call, uint64_t id, struct blob named)
+{
+	struct ledger_work work = {.type = WORK_NAMING, .id = id, .named = named};
 
 	submit(ledger, call, &work);
 }

@@ -234,6 +234,11 @@ void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_f
  */
 void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id,
 			   struct blob named);
+/*
+ * 0 and rows, count: Trials that were launched after this one and whose launches hold these bytes,
+ * newest first, LIST_PAGE_MAX at most. named is copied. It reads all launches since.
+ */
+void ledger_list_naming(Ledger *ledger, struct ledger_call *call, uint64_t id, struct blob named);
 
 /*
  * How many Trials have these bytes in their facts: looked for in a page of LEDGER_COUNT_PAGE Trials, newest

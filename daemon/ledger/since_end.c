@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which Trials have something in their facts: all that there are, and those that ran after another one.
+ * Which Trials have something in their facts: all that there are, those that ran after another one, and
+ * those that were launched after it and name it.
  *
  * Which Trials ran after another one had ended. Times cannot tell, since a clock can be set back; the
  * numbers of changes can. There is no index by Trial (schema.c says why), so they are walked from the
@@ -52,13 +53,44 @@ static int read_rows(sqlite3_stmt *statement, struct ledger_row **rows, size_t *
 	return r;
 }
 
+/* Takes the statement. bound: ?3, where the text has one. */
+static int rows_of(sqlite3_stmt *statement, uint64_t id, struct blob named, uint64_t bound,
+		   struct ledger_row ***ret_rows, size_t *ret_count)
+{
+	struct ledger_row **rows = calloc(LIST_PAGE_MAX, sizeof(struct ledger_row *));
+	size_t count = 0;
+	int r = -ENOMEM;
+
+	if (rows) {
+		statement_bind_number(statement, 1, id);
+		statement_bind_blob(statement, 2, named);
+		statement_bind_number(statement, 3, bound);
+		statement_bind_number(statement, 4, LIST_PAGE_MAX);
+		r = read_rows(statement, rows, &count);
+		*ret_rows = rows;
+		*ret_count = count;
+	}
+	sqlite3_finalize(statement);
+	return r;
+}
+
+int since_naming(sqlite3 *database, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
+		 size_t *ret_count)
+{
+	sqlite3_stmt *statement = NULL;
+	int r = statement_prepare(database,
+				  "SELECT " ROW_COLUMNS " FROM trials t WHERE t.id > ?1 "
+				  "AND instr(t.spec, ?2) > 0 ORDER BY t.id DESC LIMIT ?4",
+				  &statement);
+
+	return r < 0 ? r : rows_of(statement, id, named, 0, ret_rows, ret_count);
+}
+
 int since_end(sqlite3 *database, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
 	      size_t *ret_count)
 {
-	struct ledger_row **rows;
 	sqlite3_stmt *statement = NULL;
 	uint64_t number, time = 0;
-	size_t count = 0;
 	int r;
 
 	r = ask(database,
@@ -69,22 +101,8 @@ int since_end(sqlite3 *database, uint64_t id, struct blob named, struct ledger_r
 		r = ask(database, "SELECT ended_at FROM trials WHERE id = ?1", id, &time);
 	if (r == 0)
 		r = statement_prepare(database, number ? by_number : by_time, &statement);
-	if (r < 0)
-		return r;
-	rows = calloc(LIST_PAGE_MAX, sizeof(struct ledger_row *));
-	if (!rows) {
-		sqlite3_finalize(statement);
-		return -ENOMEM;
-	}
-	statement_bind_number(statement, 1, id);
-	statement_bind_blob(statement, 2, named);
-	statement_bind_number(statement, 3, number ? number : time);
-	statement_bind_number(statement, 4, LIST_PAGE_MAX);
-	r = read_rows(statement, rows, &count);
-	sqlite3_finalize(statement);
-	*ret_rows = rows;
-	*ret_count = count;
-	return r;
+	return r < 0 ? r
+		     : rows_of(statement, id, named, number ? number : time, ret_rows, ret_count);
 }
 
 int count_named(sqlite3 *database, uint64_t before, struct blob named, uint64_t *ret_count,

@@ -12,3 +12,6 @@ int since_end(struct sqlite3 *database, uint64_t id, struct blob named,
 /* As ledger_count_named says; as in store.h. */
 int count_named(struct sqlite3 *database, uint64_t before, struct blob named, uint64_t *ret_count,
 		uint64_t *ret_unended, uint64_t *ret_cursor);
+/* As ledger_list_naming says. */
+int since_naming(struct sqlite3 *database, uint64_t id, struct blob named,
+		 struct ledger_row ***ret_rows, size_t *ret_count);

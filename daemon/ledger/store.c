@@ -418,6 +418,12 @@ int store_count_named(Store *store, uint64_t before, struct blob named, uint64_t
 	return count_named(store->database, before, named, ret_count, ret_unended, ret_cursor);
 }
 
+int store_naming(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
+		 size_t *ret_count)
+{
+	return since_naming(store->database, id, named, ret_rows, ret_count);
+}
+
 int store_list_ended(Store *store, const struct ledger_filter *filter,
 		     struct ledger_ended **ret_ended, size_t *ret_count, uint64_t *ret_cursor)
 {

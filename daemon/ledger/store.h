@@ -41,6 +41,8 @@ int store_list(Store *store, const struct ledger_filter *filter, struct ledger_r
 /* As in since_end.h. */
 int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
 		    size_t *ret_count);
+int store_naming(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
+		 size_t *ret_count);
 
 /* As in since_end.h. */
 int store_count_named(Store *store, uint64_t before, struct blob named, uint64_t *ret_count,

@@ -118,6 +118,8 @@ static int run_work(Store *store, struct ledger_work *work)
 	case WORK_COUNT_NAMED:
 		return store_count_named(store, work->id, work->named, &work->number, &work->newest,
 					 &work->at);
+	case WORK_NAMING:
+		return store_naming(store, work->id, work->named, &work->rows, &work->count);
 	}
 	return -EINVAL;
 }

@@ -21,7 +21,8 @@ enum work_type {
 	WORK_PRUNE_EVENTS,
 	WORK_COUNT_ENDED,
 	WORK_SINCE_END,
-	WORK_COUNT_NAMED
+	WORK_COUNT_NAMED,
+	WORK_NAMING
 };
 
 struct ledger_work {

@@ -73,9 +73,11 @@ static int check_role(const struct arm *arm, const struct launch_request *launch
 	if (!arm_has_role(arm, role)) {
 		fault_set(fault, ERROR_refused, "role: the Arm %s does not serve as a %s",
 			  arm->name, role_name((int)role));
-		return fault_hint(fault, arm_has_role(arm, ROLE_grader)
-						 ? "launch it with the role grader"
-						 : "launch it with the role trial");
+		return fault_hint(
+			fault,
+			"launch it as a %s, or prepare it with \"roles\": [\"trial\", \"grader\"]: "
+			"trialctl arm prepare FILE.json",
+			role == ROLE_grader ? "trial" : "grader (--role grader --of ID)");
 	}
 	if (role == ROLE_grader && launch->has.repository_mode &&
 	    launch->repository_mode == MODE_rw) {

@@ -12,8 +12,8 @@
 #include "plan/provider.h"
 #include "plan/session_login.h"
 
-static int no_provider(const struct plan_host *host, const char *field, const char *name,
-		       struct fault *fault)
+int arm_provider_unknown(const struct plan_host *host, const char *field, const char *name,
+			 struct fault *fault)
 {
 	_cleanup_free_ char *shown = display(name), *names = NULL;
 	char command[RELOAD_COMMAND_BYTES];
@@ -133,7 +133,7 @@ int arm_provider_look(struct arm_provider_look *ret_look, const struct plan_host
 
 	*ret_look = (struct arm_provider_look){.asked = asked};
 	if (!provider)
-		return again ? 0 : no_provider(host, field, asked->name, ret_fault);
+		return again ? 0 : arm_provider_unknown(host, field, asked->name, ret_fault);
 	return look_at(ret_look, host, field, provider, environment, again, ret_fault);
 }
 
@@ -199,7 +199,7 @@ static int settle_provider(struct arm_sign_in *result, const struct plan_host *h
 	if (!asked->provider)
 		return *ret_provider ? set_text(&result->provider, own->name) : 0;
 	if (!*ret_provider && !again)
-		return no_provider(host, field, asked->provider, fault);
+		return arm_provider_unknown(host, field, asked->provider, fault);
 	if (!way && !again)
 		return refuse_way(fault, field, harness->name,
 				  "its .harness file has no [Login env]");

@@ -51,5 +51,9 @@ int arm_sign_in_find(struct arm_sign_in *ret, const struct plan_host *host, cons
 		     const struct pair_list *environment, bool again, struct fault *ret_fault);
 void arm_sign_in_done(struct arm_sign_in *sign_in);
 
+/* That there is no provider of this name, and which there are. field names it. FAULT, -ENOMEM. */
+int arm_provider_unknown(const struct plan_host *host, const char *field, const char *name,
+			 struct fault *ret_fault);
+
 /* Whether there is the key TABLE.KEY: 1; 0 with the reason, to be freed; -errno. */
 int arm_key_look(const struct plan_host *host, const char *credential, char **ret_reason);

@@ -75,9 +75,6 @@ static int check_harness_seat(const struct bar_seat *seat, const struct place *p
 		return refuse(fault, place, "harness", "is no name of a Harness");
 	if (seat->provider && !provider_name_valid(seat->provider))
 		return refuse(fault, place, "provider", "is no name of a provider");
-	if (seat->family && !provider_name_valid(seat->family))
-		return refuse(fault, place, "family",
-			      "takes 1 to 32 small letters, digits, - and _");
 	if (seat->model && !*seat->model)
 		return refuse(fault, place, "model", "is empty; leave it out");
 	return 0;
@@ -86,9 +83,9 @@ static int check_harness_seat(const struct bar_seat *seat, const struct place *p
 static int check_arm_seat(const struct bar_seat *seat, const struct place *place,
 			  struct fault *fault)
 {
-	if (seat->model || seat->provider || seat->effort || seat->family)
+	if (seat->model || seat->provider || seat->effort)
 		return refuse(fault, place, "arm",
-			      "an Arm has its model, provider, effort and family itself");
+			      "an Arm has its model, provider and effort itself");
 	if (!seat->name)
 		return refuse(fault, place, "name", "a seat of an Arm needs one");
 	return 0;
@@ -99,10 +96,15 @@ static int check_seat(const struct bar_seat *seat, const struct place *place, st
 	if (seat->families.count > 0 || seat->has.families)
 		return refuse(fault, place, "families",
 			      "are found, and cannot be said; family says one");
+	if (seat->arm_name)
+		return refuse(fault, place, "arm_name", "is found, and cannot be said");
 	if (!seat->harness == !seat->arm)
 		return refuse(fault, place, "", "takes one of harness and arm");
 	if (seat->name && !bar_name_valid(seat->name))
 		return refuse(fault, place, "name", "takes " NAMES);
+	if (seat->family && !provider_name_valid(seat->family))
+		return refuse(fault, place, "family",
+			      "takes 1 to 32 small letters, digits, - and _");
 	return seat->arm ? check_arm_seat(seat, place, fault)
 			 : check_harness_seat(seat, place, fault);
 }
@@ -310,8 +312,10 @@ static bool bar_sound(const struct bar *bar)
 		for (size_t j = 0; j < seat->families.count; j++)
 			if (!provider_name_valid(seat->families.items[j]))
 				return false;
-		if (!seat->name || (seat->arm && strlen(seat->arm) != ARM_ID_BYTES))
+		if (!seat->name || (seat->arm && strlen(seat->arm) != ARM_ID_BYTES) ||
+		    (seat->arm_name && !seat->arm))
 			return false;
+		seat->arm_name = NULL;
 		seat->families = (struct text_list){0};
 		seat->has.families = false;
 	}

@@ -2,7 +2,9 @@
 #include "plan/grading.h"
 
 #include <string.h>
+#include <unistd.h>
 
+#include "base/reload.h"
 #include "build.h"
 #include "session_plan.h"
 
@@ -38,6 +40,7 @@ int grading_check(const struct launch_request *launch, struct fault *ret_fault)
 int grading_answers_check(const struct harness *harness, const struct launch_request *launch,
 			  struct fault *ret_fault)
 {
+	char command[RELOAD_COMMAND_BYTES];
 	size_t count = 0;
 
 	if (!launch_judges(launch))
@@ -50,23 +53,32 @@ int grading_answers_check(const struct harness *harness, const struct launch_req
 		  "harness: a session of %s cannot judge: its .harness file does not say where in "
 		  "its output its answer is (Answer=)",
 		  harness->name);
-	return fault_hint(ret_fault, "trialsd.harness(5)");
+	return fault_hint(ret_fault,
+			  "trialsd.harness(5) has what Answer= takes; a file that was changed is "
+			  "read again by a reload: %s",
+			  reload_command(getpid(), command));
 }
 
 int grading_answers(struct plan *plan, const struct session_plan *session, struct fault *ret_fault)
 {
 	const struct text_list *answers =
 		&harness_session_for(session->harness, session->program.version)->answers;
+	char command[RELOAD_COMMAND_BYTES];
 	int r = 0;
 
 	if (!plan->judges)
 		return 0;
 	/* With none the keeper would take the stream itself for what was answered. */
-	if (answers->count == 0)
-		return fault_set(ret_fault, ERROR_unavailable,
-				 "harness: the .harness file of %s does not say where in the "
-				 "output of its release %s its answer is (Answer=)",
-				 session->harness->name, session->program.version ?: "?");
+	if (answers->count == 0) {
+		fault_set(
+			ret_fault, ERROR_unavailable,
+			"harness: the .harness file of %s does not say where in the output of its "
+			"release %s its answer is (Answer=)",
+			session->harness->name, session->program.version ?: "?");
+		return fault_hint(ret_fault,
+				  "a file that was changed is read again by a reload: %s",
+				  reload_command(getpid(), command));
+	}
 	for (size_t i = 0; r == 0 && i < answers->count; i++)
 		r = text_list_add(&plan->answers, answers->items[i]);
 	return r;

@@ -41,9 +41,27 @@ static int compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* One family was stated of it and another is known: which it is, is not. */
+static bool is_in_doubt(const struct bar_seat *seat)
+{
+	return seat->family && seat->families.count > 1;
+}
+
+static const char *told_family(const struct bar_seat *seat)
+{
+	size_t other = strcmp(seat->families.items[0], seat->family) == 0;
+
+	return seat->families.items[other];
+}
+
+/*
+ * The least that they can come to: whoever is in doubt comes last, and adds one where it shares none.
+ * What is told of it is not what was stated.
+ */
 static int count_families(struct panel *panel)
 {
 	struct text_list *all = &panel->families;
+	bool had[BAR_SEATS_MAX] = {false};
 	size_t most = 0;
 
 	for (size_t i = 0; i < panel->voter_count; i++)
@@ -54,9 +72,20 @@ static int count_families(struct panel *panel)
 	for (size_t i = 0; i < panel->voter_count; i++) {
 		const struct text_list *own = &panel->voters[i]->families;
 
-		for (size_t j = 0; j < own->count; j++)
+		for (size_t j = 0; !is_in_doubt(panel->voters[i]) && j < own->count; j++)
 			if (!has(all, own->items[j]))
 				all->items[all->count++] = own->items[j];
+	}
+	for (size_t i = 0; i < panel->voter_count; i++) {
+		const struct bar_seat *seat = panel->voters[i];
+
+		if (!is_in_doubt(seat) || shares(seat, all))
+			continue;
+		had[i] = true;
+		for (size_t j = 0; had[i] && j < i; j++)
+			had[i] = !had[j] || !shares(seat, &panel->voters[j]->families);
+		if (had[i])
+			all->items[all->count++] = told_family(seat);
 	}
 	qsort(all->items, all->count, sizeof(*all->items), compare);
 	return 0;

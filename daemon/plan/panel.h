@@ -9,7 +9,8 @@
  *   A seat that has any family of the Arm has its vote withheld. The seats are looked at in order, and
  *   the first stand-in that has none of the Arm's families and has no seat yet takes it.
  *   The Panel holds when as many are left as votes decide, and they have as many distinct families as
- *   the Bar's breadth.
+ *   the Bar's breadth. A seat whose Bar stated another family than is known is of one of them, and
+ *   counts where none of its families is another one's.
  *
  * Families are those that were frozen, of both. Pure.
  */

@@ -24,7 +24,7 @@ static int harness_check_keys(const struct launch_request *launch, struct fault 
 	} keys[] = {
 		{"model", launch->has.model},	      {"effort", launch->has.effort},
 		{"resume", launch->has.resume},	      {"executable", launch->has.executable},
-		{"arguments", launch->has.arguments}, {"of", launch->has.of && !judges},
+		{"arguments", launch->has.arguments},
 	};
 
 	if (launch->harness && launch->has.command)
@@ -34,9 +34,12 @@ static int harness_check_keys(const struct launch_request *launch, struct fault 
 		if (keys[i].given)
 			return fault_set(fault, ERROR_invalid,
 					 "%s: only a launch with a harness has one", keys[i].name);
-	if (launch->has.of && !judges && !launch->resume)
-		return fault_set(fault, ERROR_invalid,
-				 "of: only with resume, which names the session, or role grader");
+	if (launch->has.of && !judges && !launch->resume) {
+		fault_set(fault, ERROR_invalid,
+			  "of: only a grader has one, or a session that goes on with resume");
+		return fault_hint(fault, "to judge the result of Trial %llu: --role grader",
+				  (unsigned long long)launch->of);
+	}
 	return 0;
 }
 

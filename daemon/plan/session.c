@@ -279,7 +279,12 @@ static int settle_prompt(struct session *result, const struct session_request *r
 					      ? "prompt: it is empty; a session of %s needs one"
 					      : "prompt: there is none; a session of %s needs one",
 				      request->harness->name),
-			       fault_hint(fault, "--prompt TEXT, or --prompt-file FILE");
+			       fault_hint(fault,
+					  request->judges
+						  ? "--prompt TEXT, or --prompt-file FILE; "
+						    "under a Bar (--bar NAME) a grader is asked "
+						    "to judge by its standard, without one"
+						  : "--prompt TEXT, or --prompt-file FILE");
 		return 0;
 	}
 	result->has_prompt = true;

@@ -32,6 +32,7 @@ struct session_request {
 	bool declared;				/* a Custom runner drives it, through a wrapper */
 	const char *endpoint;			/* declared: the URL that its key is for, or NULL */
 	const struct text_list *endpoint_hosts; /* in the place of its login's; NULL: those */
+	bool judges;				/* a Grader: a Bar has a prompt to give */
 	bool web;				/* leaves the Harness's own web tools on */
 	uid_t uid;				/* that it runs as */
 	const char *home;			/* canonical */

@@ -8,6 +8,7 @@
 #include "base/now.h"
 #include "plan/panel.h"
 #include "plan/provider.h"
+#include "queue/bar_seats.h"
 
 #define BAR_LIST_HINT "trialctl bar list"
 
@@ -34,7 +35,7 @@ int bar_known_find(Queue *queue, const char *name, struct bar_kept *ret_kept,
 			 strerror(-r));
 }
 
-/* --- Families of seats ---------------------------------------------------------------------------- */
+/* --- As it is set --------------------------------------------------------------------------------- */
 
 /* In front of what is wrong with a seat: which one. */
 static int refuse_seat(const char *list, size_t index, struct fault *fault)
@@ -46,91 +47,21 @@ static int refuse_seat(const char *list, size_t index, struct fault *fault)
 	return hint ? fault_hint(fault, "%s", hint) : FAULT;
 }
 
-static int freeze_harness(Queue *queue, struct bar_held *held, struct bar_seat *seat,
-			  struct text_list *warnings, struct fault *fault)
-{
-	const struct plan_host *host = queue->host;
-	char family[FAMILY_BYTES_MAX + 1];
-	const struct harness *harness = NULL;
-	bool known;
-	int r;
-
-	if (!host->harnesses)
-		return fault_set(fault, ERROR_unavailable,
-				 "no Harness could be read; the daemon's log says why");
-	r = harness_set_find(host->harnesses, seat->harness, &harness, fault);
-	if (r != 0)
-		return r;
-	if (seat->family)
-		return bar_seat_family(held, seat, seat->family);
-	harness_family(host->providers, harness, seat->model, seat->provider, family, &known);
-	r = bar_seat_family(held, seat, family);
-	if (r == 0 && !known)
-		r = text_list_add_format(
-			warnings,
-			"%s: whose model %s is, is not known: its family is called %s; \"family\" "
-			"of the seat can say",
-			seat->name, seat->model ?: "it will use", family);
-	return r;
-}
-
-static int freeze_arm(Queue *queue, struct bar_held *held, struct bar_seat *seat,
-		      struct text_list *warnings, struct fault *fault)
-{
-	_cleanup_(arm_known_done) struct arm_known known = {0};
-	int r = arm_known_find(queue, seat->arm, &known, fault);
-
-	if (r != 0)
-		return r;
-	if (!arm_has_role(&known.arm, ROLE_grader)) {
-		fault_set(fault, ERROR_refused, "the Arm %s does not serve as a grader",
-			  known.arm.name);
-		return fault_hint(fault, "prepare it with \"roles\": [\"grader\"]: "
-					 "trialctl arm prepare FILE.json");
-	}
-	r = text_list_add(&held->texts, known.id);
-	if (r < 0)
-		return r;
-	seat->arm = held->texts.items[held->texts.count - 1];
-	for (size_t i = 0; r == 0 && i < known.arm.families.count; i++)
-		r = bar_seat_family(held, seat, known.arm.families.items[i]);
-	if (r == 0 && known.arm.families.count == 0)
-		r = text_list_add_format(warnings,
-					 "%s: its Arm %s has no family that is known: its vote is "
-					 "never withheld, and adds nothing to the breadth",
-					 seat->name, known.arm.name);
-	return r;
-}
-
 int bar_freeze(Queue *queue, const struct bar_spec *spec, struct bar_held *ret_held,
-	       struct text_list *ret_warnings, struct fault *ret_fault)
+	       struct fault *ret_fault)
 {
-	static const struct text_list nobody;
 	struct bar_held *held = ret_held;
 	size_t count = spec->seats.count + spec->stand_ins.count;
-	struct panel panel = PANEL_INIT;
 	int r = bar_make(spec, held);
 
 	for (size_t i = 0; r == 0 && i < count; i++) {
-		struct bar_seat *seat = &held->seats[i];
 		bool stands_in = i >= spec->seats.count;
 
-		r = seat->arm ? freeze_arm(queue, held, seat, ret_warnings, ret_fault)
-			      : freeze_harness(queue, held, seat, ret_warnings, ret_fault);
+		r = bar_seat_freeze(queue, held, &held->seats[i], ret_fault);
 		if (r == FAULT)
 			refuse_seat(stands_in ? "stand_ins" : "seats",
 				    stands_in ? i - spec->seats.count : i, ret_fault);
 	}
-	if (r == 0)
-		r = panel_make(&held->bar, "anybody", &nobody, &panel);
-	/* Stand-ins may make it hold for some. */
-	if (r == 0 && !panel.holds)
-		r = text_list_add_format(ret_warnings,
-					 "its seats alone are of %zu distinct families, and its "
-					 "breadth is %llu",
-					 panel.families.count,
-					 (unsigned long long)held->bar.breadth);
-	panel_done(&panel);
 	if (r != 0)
 		bar_held_done(held);
 	return r;

@@ -17,10 +17,10 @@ int bar_known_find(Queue *queue, const char *name, struct bar_kept *ret_kept,
 
 /*
  * The Bar that is asked for (checked: bar_spec_check), with the families that its seats have now and
- * whole ids of Arms. Warnings are owned. FAULT: a Harness or an Arm of it is not there, or does not serve.
+ * whole ids of Arms. FAULT: one of its seats can never vote (bar_seats.h).
  */
 int bar_freeze(Queue *queue, const struct bar_spec *spec, struct bar_held *ret_held,
-	       struct text_list *ret_warnings, struct fault *ret_fault);
+	       struct fault *ret_fault);
 
 /* A launch as it is accepted; bar_accepted_done. */
 struct bar_accepted {

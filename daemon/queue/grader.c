@@ -119,8 +119,8 @@ int judged_check_since(const struct judged *judged, struct ledger_row *const *ro
 		if (!wrote)
 			continue;
 		fault_set(ret_fault, ERROR_refused,
-			  "of: what Trial %llu left is no longer there as it was: Trial %llu has "
-			  "written to its repository since",
+			  "of: what Trial %llu left may no longer be there as it was: Trial %llu "
+			  "could write to its repository since",
 			  (unsigned long long)judged->id, (unsigned long long)rows[i]->id);
 		return fault_hint(ret_fault,
 				  "judge a result before the next Trial runs on its repository, or "

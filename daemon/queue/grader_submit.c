@@ -9,6 +9,7 @@
  */
 #include "queue/grader.h"
 #include "queue/bar_launch.h"
+#include "queue/bar_votes.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@ struct grader_submit {
 	struct trial_facts facts;
 	bool has_facts;
 	struct judged judged;
+	struct text_list notes;
 	struct fault fault;
 };
 
@@ -34,6 +36,7 @@ static void grader_submit_free(struct grader_submit *submit)
 
 	fd_close(submit->prompt_fd);
 	judged_done(&submit->judged);
+	text_list_done(&submit->notes);
 	message_free(submit->request_message);
 	message_free(submit->facts_message);
 	msgpack_sbuffer_destroy(&submit->request_bytes);
@@ -73,8 +76,41 @@ static void go_on(struct grader_submit *submit, int r)
 		launch->has.repository = true;
 	}
 	submit_begin(submit->queue, launch, fd_steal(&submit->prompt_fd), facts,
-		     r != 0 ? &submit->fault : NULL, submit->done, submit->context);
+		     r != 0 ? &submit->fault : NULL, &submit->notes, submit->done, submit->context);
 	grader_submit_free(submit);
+}
+
+static void on_votes(struct ledger_call *call)
+{
+	struct grader_submit *submit = container_of(call, struct grader_submit, call);
+	int r = call->result;
+
+	if (r < 0)
+		r = ledger_fault(submit->queue->ledger, r, &submit->fault);
+	else
+		r = bar_vote_check(&submit->launch, call->rows, call->count, &submit->fault);
+	go_on(submit, r);
+}
+
+/* All else is as it should be; of a rerun too, since it would vote once more. */
+static void check_votes(struct grader_submit *submit, int r)
+{
+	msgpack_sbuffer bytes;
+
+	if (r == 0 && submit->launch.bar && submit->launch.seat) {
+		r = bar_votes_named(submit->launch.of, &bytes);
+		if (r == 0) {
+			struct blob named = {.data = (const uint8_t *)bytes.data,
+					     .size = bytes.size};
+
+			submit->call.done = on_votes;
+			ledger_list_naming(submit->queue->ledger, &submit->call, submit->launch.of,
+					   named);
+			msgpack_sbuffer_destroy(&bytes);
+			return;
+		}
+	}
+	go_on(submit, r);
 }
 
 static void on_since(struct ledger_call *call)
@@ -86,7 +122,7 @@ static void on_since(struct ledger_call *call)
 		r = ledger_fault(submit->queue->ledger, r, &submit->fault);
 	else
 		r = judged_check_since(&submit->judged, call->rows, call->count, &submit->fault);
-	go_on(submit, r);
+	check_votes(submit, r);
 }
 
 static void on_judged(struct ledger_call *call)
@@ -107,6 +143,8 @@ static void on_judged(struct ledger_call *call)
 	/* A rerun has the seat that it had. */
 	if (r == 0 && !submit->facts.has.rerun_of)
 		r = bar_seat_check(queue, &submit->launch, call->row, &submit->fault);
+	if (r == 0)
+		r = bar_vote_notes(&submit->launch, call->row, &submit->notes);
 	if (r == 0 && ended && submit->judged.repository) {
 		struct blob named = {.data = (const uint8_t *)submit->judged.repository,
 				     .size = strlen(submit->judged.repository)};
@@ -115,7 +153,7 @@ static void on_judged(struct ledger_call *call)
 		ledger_list_since_end(queue->ledger, &submit->call, submit->judged.id, named);
 		return;
 	}
-	go_on(submit, r);
+	check_votes(submit, r);
 }
 
 /* Both are good for the call only, and are looked at after it. */

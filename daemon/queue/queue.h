@@ -126,11 +126,12 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *request, int
 
 /*
  * submit.c: the same of any launch. refusal (NULL: none): it is not accepted, for that, which is taken;
- * if it has a key, and there is a Trial of it, that is the answer all the same.
+ * if it has a key, and there is a Trial of it, that is the answer all the same. notes (or NULL) are told
+ * with its warnings.
  */
 void submit_begin(Queue *queue, const struct launch_request *request, int prompt_fd,
-		  const struct trial_facts *facts, struct fault *refusal, submit_done done,
-		  void *context);
+		  const struct trial_facts *facts, struct fault *refusal,
+		  const struct text_list *notes, submit_done done, void *context);
 
 /* sched.c */
 void sched_add(Queue *queue, struct trial *trial);

@@ -619,7 +619,7 @@ void queue_submit_frozen(Queue *queue, const struct launch_request *asked, int p
 	if (launch_judges(asked))
 		grader_submit(queue, asked, prompt_fd, facts, done, context);
 	else
-		submit_begin(queue, asked, prompt_fd, facts, NULL, done, context);
+		submit_begin(queue, asked, prompt_fd, facts, NULL, NULL, done, context);
 }
 
 /* What is refused may have been accepted before, under its key: then that is the answer. */
@@ -634,8 +634,8 @@ static int submit_hold_back(struct submit *submit, const struct launch_request *
 }
 
 void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_fd,
-		  const struct trial_facts *facts, struct fault *refusal, submit_done done,
-		  void *context)
+		  const struct trial_facts *facts, struct fault *refusal,
+		  const struct text_list *notes, submit_done done, void *context)
 {
 	static const struct trial_facts none;
 	_cleanup_(arm_accepted_done) struct arm_accepted accepted = {0};
@@ -675,6 +675,8 @@ void submit_begin(Queue *queue, const struct launch_request *asked, int prompt_f
 	/* What arm prepare told whoever did that is told again to who launches it. */
 	if (r == 0 && accepted.known.message && request->network == NETWORK_allowlist)
 		r = plan_arm_loopback(&accepted.known.arm, &submit->warnings);
+	if (r == 0 && notes)
+		r = text_list_merge(&submit->warnings, notes);
 	if (r == 0)
 		r = submit_take(submit, request, facts ?: &none);
 	if (r == 0 && facts)

@@ -260,6 +260,13 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->has.sandbox = facts.has.sandbox;
 		}
 	}
+	/* Whatever its keeper said, which knows no number. */
+	if (trial->has.cause && trial->cause == CAUSE_no_verdict) {
+		snprintf(ret_view->hint, sizeof(ret_view->hint),
+			 "what it wrote: trialctl logs %llu", (unsigned long long)row->id);
+		trial->hint = ret_view->hint;
+		trial->has.hint = true;
+	}
 	/* Of a seat with several, families tells them all. */
 	if (trial->has.verdict && trial->families.count == 1)
 		trial->verdict.family = trial->families.items[0];

@@ -59,6 +59,7 @@ bool view_decode(const struct blob *blob, struct message **ret_message,
 struct view {
 	struct trial_view trial;
 	char folder[PATH_BYTES_MAX + 1];
+	char hint[64]; /* where it needs the Trial's number */
 	struct message *spec;
 	struct message *facts;
 	struct message *record;

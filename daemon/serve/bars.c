@@ -11,9 +11,9 @@
 #include "base/list.h"
 #include "base/now.h"
 #include "plan/bar_store.h"
-#include "plan/panel.h"
 #include "queue/arm_use.h"
 #include "queue/bar_launch.h"
+#include "queue/bar_seats.h"
 
 #define PAGE 50
 #define PAGE_BYTES (FRAME_BYTES_MAX / 2)
@@ -68,7 +68,7 @@ struct setting {
 	msgpack_sbuffer bytes; /* canonical form */
 	bool only_existing;    /* without families: there is one that asks for the same */
 	uint64_t now;
-	struct text_list warnings;
+	struct bar_doubts doubts;
 	enum bar_put put;
 	struct bar_kept kept;
 	struct arm_use arm_use; /* of any that its seats may be */
@@ -79,7 +79,7 @@ static void setting_free(struct setting *setting)
 {
 	arm_use_end(&setting->arm_use);
 	msgpack_sbuffer_destroy(&setting->bytes);
-	text_list_done(&setting->warnings);
+	bar_doubts_done(&setting->doubts);
 	bar_kept_done(&setting->kept);
 	free(setting);
 }
@@ -112,12 +112,17 @@ static int set_refused(int error, const char *name, struct fault *fault)
 	}
 }
 
+/* Of one that was there too: whoever sets it is about to use it. */
 static int add_warnings(struct setting *setting)
 {
-	if (!setting->kept.held.legacy)
-		return 0;
+	Queue *queue = server_of(setting->request)->options.queue;
+	int r = bar_doubts_find(queue, &setting->kept.held, &setting->doubts);
+
+	if (r < 0 || !setting->kept.held.legacy ||
+	    setting->doubts.warnings.count == BAR_WARNINGS_MAX)
+		return r;
 	return text_list_add_format(
-		&setting->warnings,
+		&setting->doubts.warnings,
 		"Bar %s was saved in an older form, without families: it goes on with those that it "
 		"had then",
 		setting->name);
@@ -129,7 +134,7 @@ static void reply_set(struct setting *setting)
 
 	view.existed = setting->put == BAR_PUT_EXISTED;
 	view.has.existed = true;
-	view.warnings = setting->warnings;
+	view.warnings = setting->doubts.warnings;
 	session_reply(setting->request->session, setting->request->number, &bar_set_reply_type,
 		      &view);
 	request_done(setting->request);
@@ -185,7 +190,7 @@ static int set_form(struct setting *setting, const struct bar_spec *spec, struct
 		return set_refused(-EPERM, spec->name, fault);
 	if (!setting->only_existing) {
 		bar_held_done(&held);
-		r = bar_freeze(server->options.queue, spec, &held, &setting->warnings, fault);
+		r = bar_freeze(server->options.queue, spec, &held, fault);
 	}
 	if (r == 0) {
 		msgpack_sbuffer_destroy(&setting->bytes);
@@ -359,118 +364,4 @@ void handle_bar_list(struct request *request, const void *arguments)
 		return;
 	free(listing);
 	refuse(request, r, NULL);
-}
-
-/* --- panel_check ---------------------------------------------------------------------------------- */
-
-struct checking {
-	struct bar_kept kept;
-	struct arm_known arms[PANEL_ARMS_MAX];
-	struct panel panels[PANEL_ARMS_MAX];
-	struct panel_arm views[PANEL_ARMS_MAX];
-	struct panel_seat seats[PANEL_ARMS_MAX][BAR_SEATS_MAX];
-	const char *voters[PANEL_ARMS_MAX][BAR_SEATS_MAX];
-	size_t count;
-};
-
-static void checking_free(struct checking *checking)
-{
-	for (size_t i = 0; i < checking->count; i++) {
-		panel_done(&checking->panels[i]);
-		arm_known_done(&checking->arms[i]);
-	}
-	bar_kept_done(&checking->kept);
-	free(checking);
-}
-
-static struct panel_seat seat_view(const struct panel_place *place)
-{
-	const struct bar_seat *seat = place->seat, *stand_in = place->stand_in;
-
-	return (struct panel_seat){
-		.has = {.withheld = true},
-		.seat = seat->name,
-		.harness = seat->harness,
-		.model = seat->model,
-		.arm = seat->arm,
-		.families = seat->families,
-		.withheld = place->withheld,
-		.because = place->because,
-		.stand_in = stand_in ? stand_in->name : NULL,
-		.stand_in_families = stand_in ? stand_in->families : (struct text_list){0},
-	};
-}
-
-static int check_arm(struct checking *checking, Queue *queue, const char *digits,
-		     struct fault *fault)
-{
-	size_t at = checking->count;
-	struct arm_known *known = &checking->arms[at];
-	struct panel *panel = &checking->panels[at];
-	_cleanup_free_ char *whom = NULL;
-	int r = arm_known_find(queue, digits, known, fault);
-
-	if (r != 0)
-		return r;
-	checking->count++;
-	if (asprintf(&whom, "Arm %s", known->arm.name) < 0) {
-		whom = NULL;
-		return -ENOMEM;
-	}
-	r = panel_make(&checking->kept.held.bar, whom, &known->arm.families, panel);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < panel->count; i++)
-		checking->seats[at][i] = seat_view(&panel->places[i]);
-	for (size_t i = 0; i < panel->voter_count; i++)
-		checking->voters[at][i] = panel->voters[i]->name;
-	checking->views[at] = (struct panel_arm){
-		.has = {.ok = true, .seats = true},
-		.arm = known->id,
-		.name = known->arm.name,
-		.families = known->arm.families,
-		.ok = panel->holds,
-		.reason = panel->reason,
-		.hint = panel->hint,
-		.seats = {panel->count, checking->seats[at]},
-		.voters = {panel->voter_count, checking->voters[at]},
-		.families_left = panel->families,
-	};
-	return 0;
-}
-
-static int check_all(struct checking *checking, Queue *queue,
-		     const struct panel_check_request *asked, struct fault *fault)
-{
-	int r;
-
-	if (asked->arms.count == 0)
-		return fault_set(fault, ERROR_invalid, "arms: there must be at least one");
-	r = bar_known_find(queue, asked->bar, &checking->kept, fault);
-	for (size_t i = 0; r == 0 && i < asked->arms.count; i++)
-		r = check_arm(checking, queue, asked->arms.items[i], fault);
-	return r;
-}
-
-void handle_panel_check(struct request *request, const void *arguments)
-{
-	const struct panel_check_request *asked = arguments;
-	struct panel_check_reply answer = {.has = {.ok = true, .arms = true}, .ok = true};
-	_cleanup_fault_ struct fault fault = FAULT_INIT;
-	struct checking *checking = calloc(1, sizeof(*checking));
-	int r = checking ? check_all(checking, server_of(request)->options.queue, asked, &fault)
-			 : -ENOMEM;
-
-	if (r == 0) {
-		answer.bar = checking->kept.held.bar.name;
-		answer.arms = (struct panel_arm_list){checking->count, checking->views};
-		for (size_t i = 0; i < checking->count; i++)
-			answer.ok = answer.ok && checking->views[i].ok;
-		session_reply(request->session, request->number, &panel_check_reply_type, &answer);
-		request_done(request);
-	} else {
-		refuse(request, r, &fault);
-	}
-	if (checking)
-		checking_free(checking);
 }

@@ -81,7 +81,7 @@ int reply_bar_set(msgpack_sbuffer *buffer)
 {
 	struct bar_seat seats[] = {
 		{.name = "codex", .harness = "codex", .families = LIST(openai)},
-		{.name = "mine", .arm = ARM_ID, .families = LIST(both)},
+		{.name = "mine", .arm = ARM_ID, .families = LIST(both), .arm_name = "reviewer"},
 	};
 	struct bar_seat stand_ins[] = {
 		{.name = "moon", .harness = "kimi", .families = LIST(moonshot)}};
@@ -149,9 +149,11 @@ int reply_panel_check(msgpack_sbuffer *buffer)
 		 .withheld = true,
 		 .because = LIST(moonshot),
 		 .stand_in = "glm",
-		 .stand_in_families = LIST(openai)},
+		 .stand_in_families = LIST(openai),
+		 .arm_name = "reviewer"},
 	};
 	const char *voters[] = {"codex", "glm"};
+	const char *warnings[] = {"codex: cannot vote yet: it is not signed in"};
 	struct panel_arm arms[] = {{
 		.has = {.ok = true},
 		.arm = ARM_ID,
@@ -167,6 +169,7 @@ int reply_panel_check(msgpack_sbuffer *buffer)
 		.has = {.ok = true},
 		.bar = "quality",
 		.arms = LIST(arms),
+		.warnings = LIST(warnings),
 	};
 
 	return frame_write_reply(buffer, 43, &panel_check_reply_type, &checked);

@@ -16,6 +16,7 @@
 #include "ledger/writer.h"
 #include "plan/provider.h"
 #include "plan/session_plan.h"
+#include "queue/bar_seats.h"
 #include "queue/login.h"
 #include "queue/look.h"
 #include "queue/queue.h"
@@ -198,6 +199,15 @@ int harness_set_find(const struct harness_set *set, const char *name,
 	(void)set;
 	*ret_harness = NULL;
 	return fault_set(ret_fault, ERROR_invalid, "harness: there is none called %s", name);
+}
+
+int bar_seat_freeze(Queue *queue, struct bar_held *held, struct bar_seat *seat,
+		    struct fault *ret_fault)
+{
+	(void)queue;
+	(void)held;
+	(void)seat;
+	return fault_set(ret_fault, ERROR_invalid, "there is no Bar here");
 }
 
 void harness_family(const struct provider_set *set, const struct harness *harness,
@@ -648,6 +658,8 @@ static inline void writer_commit(size_t most, bool fails)
 		else if (work->type == WORK_SINCE_END)
 			r = store_since_end(store, work->id, work->named, &work->rows,
 					    &work->count);
+		else if (work->type == WORK_NAMING)
+			r = store_naming(store, work->id, work->named, &work->rows, &work->count);
 		else if (work->type == WORK_SET)
 			r = store_set(store, work->setting.name, work->setting.value);
 		else

@@ -305,6 +305,45 @@ START_TEST(who_ran_since_another_ended)
 }
 END_TEST
 
+static struct blob blob_of(const char *text)
+{
+	return (struct blob){.data = (const uint8_t *)text, .size = strlen(text)};
+}
+
+static const char *naming(uint64_t id, const char *bytes)
+{
+	static char text[64];
+	struct asked asked;
+	size_t at = 0;
+
+	ledger_list_naming(ledger, &ask(&asked)->call, id, blob_of(bytes));
+	finish();
+	ck_assert_int_eq(asked.call.result, 0);
+	text[0] = '\0';
+	for (size_t i = 0; i < asked.call.count; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%llu", i ? " " : "",
+				       (unsigned long long)asked.rows[i]->id);
+	forget(&asked);
+	return text;
+}
+
+START_TEST(who_names_another_in_its_launch)
+{
+	static const char *const specs[] = {"of 1", "x of 1", "of 2", "", "of 1 x"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+		struct ledger_new trial = new_trial();
+
+		trial.spec = blob_of(specs[i]);
+		ck_assert_int_eq(insert(&trial), 0);
+	}
+	ck_assert_str_eq(naming(0, "of 1"), "5 2 1");
+	ck_assert_str_eq(naming(1, "of 1"), "5 2");
+	ck_assert_str_eq(naming(1, "of 2"), "3");
+	ck_assert_str_eq(naming(5, "of 1"), "");
+}
+END_TEST
+
 /* A ledger of the first schema: all is there afterwards, and what is new works. */
 START_TEST(from_the_first_schema)
 {
@@ -342,6 +381,7 @@ int main(void)
 	tcase_add_test(cases, a_prune);
 	tcase_add_test(cases, who_ran_since_another_ended);
 	tcase_add_test(cases, how_many_have_something_in_their_facts);
+	tcase_add_test(cases, who_names_another_in_its_launch);
 	tcase_add_test(cases, from_the_first_schema);
 	suite_add_tcase(suite, cases);
 

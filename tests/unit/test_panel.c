@@ -109,6 +109,38 @@ START_TEST(several_families)
 }
 END_TEST
 
+/* Of whom the Bar states another family than is known: withheld for either, and broad for neither. */
+START_TEST(in_doubt)
+{
+	struct made made;
+
+	make(&made, 1, 2, "ab b c", "d");
+	made.seats[0].family = "a";
+	expect(&made, "", "s0 s1 s2");
+	expect(&made, "a", "t0 s1 s2");
+	expect(&made, "b", "t0 s2");
+	expect(&made, "c", "s0 s1 t0");
+	/* It shares one with s1, then with another one in doubt, then with nobody. */
+	make(&made, 1, 2, "ab b", "");
+	made.seats[0].family = "a";
+	expect(&made, "", "s0 s1!");
+	make(&made, 1, 2, "ab bc", "");
+	made.seats[0].family = made.seats[1].family = "b";
+	expect(&made, "", "s0 s1!");
+	make(&made, 1, 2, "ab cd", "");
+	made.seats[0].family = "a";
+	made.seats[1].family = "d";
+	expect(&made, "", "s0 s1");
+	make(&made, 1, 3, "ab cd", "");
+	made.seats[0].family = "a";
+	made.seats[1].family = "d";
+	expect(&made, "", "s0 s1!");
+	/* An Arm's are several models, and all count. */
+	make(&made, 1, 2, "ab", "");
+	expect(&made, "", "s0");
+}
+END_TEST
+
 START_TEST(breadth)
 {
 	struct made made;
@@ -353,6 +385,7 @@ int main(void)
 	tcase_set_timeout(test, 60);
 	tcase_add_test(test, votes_withheld);
 	tcase_add_test(test, several_families);
+	tcase_add_test(test, in_doubt);
 	tcase_add_test(test, breadth);
 	tcase_add_test(test, the_first_stand_in);
 	tcase_add_test(test, reason);

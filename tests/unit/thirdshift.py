@@ -299,6 +299,16 @@ def each_seat_votes_and_is_asked_again_up_to_the_limit():
 
 
 @case
+def what_was_canceled_is_launched_again_where_it_is_wanted():
+    again = ended("canceled", wanted_again=True)
+    equal(cell_of(again).wanted(1, 0), [(2, None, None, 5)], "whatever the limit is")
+    equal(cell_of(again).is_over(1), False)
+    equal(cell_of(again, ended("canceled")).wanted(9, 0), [], "canceled once more")
+    cell = cell_of(ended("delivered"), seats=("s1",), votes={"s1": [again]})
+    equal((cell.wanted(1, 0), cell.decision(1)), ([(1, "s1", 2, 5)], "open"))
+
+
+@case
 def what_has_ended_stays_as_it_ended():
     cell = cell_of(ended("failed"))
     equal(cell.take({"id": 1, "state": "running"}, 1), False)
@@ -314,12 +324,16 @@ def so_many_agreeing_votes_decide():
                             (("pass", None, None), "undecided"), ((None, None, None), "undecided"),
                             (("fail", "fail", None), "fail")):
         votes = {"s%d" % number: [vote(word) if word else lost] for number, word in enumerate(words, 1)}
-        equal(cell_of(ended("failed"), seats=("s1", "s2", "s3"), votes=votes).decision(), decision, words)
-    equal(cell_of(ended("void"), seats=("s1",)).decision(), None)
-    equal(cell_of(ended("delivered")).decision(), None)
+        equal(cell_of(ended("failed"), seats=("s1", "s2", "s3"), votes=votes).decision(1), decision, words)
+    equal(cell_of(ended("void"), seats=("s1",)).decision(1), None)
+    equal(cell_of(ended("delivered")).decision(1), None)
+    for grader in (None, {"id": 2, "state": "running"}, lost):
+        waits = cell_of(ended("delivered"), seats=("s1", "s2"), votes={
+            "s1": [vote("pass")], "s2": [grader] if grader else []})
+        equal(waits.decision(2), "open", grader)
     both = cell_of(ended("delivered"), seats=("s1", "s2"), votes={"s1": [vote("pass")], "s2": [vote("fail")]})
     both.plan = dict(both.plan, bar=dict(BAR, votes=1))
-    equal(both.decision(), "undecided")
+    equal(both.decision(1), "undecided")
 
 
 @case
@@ -431,7 +445,12 @@ def it_is_told_as_a_table_and_for_programs():
     equal((arm["delivered"], arm["timed_out"], arm["void"], arm["unfinished"]), (1, 1, 1, 1))
     equal(arm["void_causes"], {"arm_changed": 1})
     equal(arm["void_launches"], {"arm_changed": 2, "session_unavailable": 1})
-    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 1, "undecided": 0}, {"pass": 2, "fail": 3, "void": 1}))
+    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 0, "undecided": 0, "open": 1},
+                                         {"pass": 2, "fail": 3, "void": 0, "open": 1}))
+    value = summary(told, 1)
+    arm = value["arms"][0]
+    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 1, "undecided": 0, "open": 0},
+                                         {"pass": 2, "fail": 3, "void": 1, "open": 0}))
     equal((arm["median_seconds"], arm["tokens"]), (2.5, {"input": 6, "output": 3, "trials": 2}))
     equal(list(table(value)), [
         "Arm   families  Trials  delivered  failed  void  pass  fail  undecided         votes  median s  tokens in  out",
@@ -440,6 +459,7 @@ def it_is_told_as_a_table_and_for_programs():
         "fast: void, which counts for nobody: arm_changed 1",
         "fast: launches that were void, in all: arm_changed 2, session_unavailable 1",
         "fast: unfinished: 1",
+        "fast: votes that are void: no_verdict 1",
         "fast: the vote of seat s2 is withheld (openai); spare (xai) votes in its place",
         "Bar b: 2 votes that agree decide; s1 (fs1), s2 (no family)"])
     rows = list(results.csv_rows(value))
@@ -447,7 +467,33 @@ def it_is_told_as_a_table_and_for_programs():
     first = dict(zip(*rows[:2]))
     equal((first["outcome"], first["decision"], first["pass"], first["input_tokens"], first["votes"]),
           ("delivered", "pass", 2, 5, "s1(fs1)=pass spare(xai)=pass s3(fs3)=fail"))
+    equal((first["experiment"], first["run"]), ("e", "12345678"))
     equal(value["trials"][0]["votes"][1]["in_place_of"], "s2")
+
+
+@case
+def what_is_not_over_is_told_as_open():
+    told = Results(plan_with(repeats=4))
+    cells = list(told.cells.values())
+    running = {"id": 9, "state": "held"}
+    cells[0].take(ended("delivered"), 1)
+    for seat, grader in (("s1", vote("pass")), ("s2", running)):
+        cells[0].take(grader, 1, seat, 1)
+    cells[1].take(ended("void", cause="lost_disk"), 1)
+    cells[2].take(ended("canceled"), 1)
+    value = summary(told, 2)
+    arm = value["arms"][0]
+    equal((arm["void"], arm["canceled"], arm["unfinished"]), (0, 1, 2), "a void one is launched again")
+    equal((arm["panel"]["open"], arm["panel"]["undecided"], arm["votes"]),
+          (1, 0, {"pass": 1, "fail": 0, "void": 0, "open": 2}))
+    equal(value["trials"][0]["decision"], "open")
+    lines = list(table(value))
+    true("1+ 0- 2 open" in lines[1], lines[1])
+    for line in ("fast: unfinished: 2", "fast: votes that are still to come: 2, on 1 results",
+                 "fast: canceled: 1 (run --canceled launches them again)"):
+        true(line in lines, lines)
+    first = dict(zip(*list(results.csv_rows(value))[:2]))
+    equal((first["decision"], first["votes"]), ("open", "s1(fs1)=pass s2(fs2)=open s3(fs3)=open"))
 
 
 @case

@@ -271,7 +271,8 @@ def panel_summary(cells, limit):
     for cell in cells:
         verdicts, still_open = cell.verdicts(), cell.open_seats(limit)
         for seat in cell.voters:
-            words.append(verdicts[seat]["vote"] if seat in verdicts else "open" if seat in still_open else "void")
+            words.append(verdicts[seat]["vote"] if seat in verdicts else
+                         "open" if seat in still_open else "void")
             if words[-1] == "void":
                 grader = cell.grader(seat)
                 causes.append(grader.get("cause", grader["outcome"]) if grader else "refused")
@@ -355,6 +356,12 @@ def plain(text):
     return re.sub(r"\s+", " ", "".join(letter if letter.isprintable() else " " for letter in text)).strip()
 
 
+def number_of(count, thing=None):
+    """1 Arm, 2 Arms. A number alone is without .0"""
+    count = int(count) if int(count) == count else count
+    return str(count) if thing is None else "%d %s%s" % (count, thing, "" if count == 1 else "s")
+
+
 def causes_text(causes):
     return ", ".join("%s %d" % one for one in causes.items())
 
@@ -410,8 +417,8 @@ def notes(arm):
     if arm.get("void_votes"):
         yield "%s: votes that are void: %s" % (arm["name"], causes_text(arm["void_votes"]))
     if arm.get("votes", {}).get("open"):
-        yield "%s: votes that are still to come: %d, on %d results" % (
-            arm["name"], arm["votes"]["open"], arm["panel"]["open"])
+        yield "%s: votes that are still to come: %d, on %s" % (
+            arm["name"], arm["votes"]["open"], number_of(arm["panel"]["open"], "result"))
     for seat in arm.get("panel_seats", []):
         if seat["withheld"]:
             yield "%s: the vote of seat %s is withheld (%s); %s" % (

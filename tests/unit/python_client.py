@@ -193,6 +193,16 @@ def nobody_waits_longer_than_said():
 
 
 @case
+def what_lasts_is_not_taken_for_a_daemon_that_is_stopped():
+    with Peer(None, None, {"ok": {}}) as peer, trials.Client(peer.path) as client:
+        error = raises(trials.NoAnswer, client.call, "wait", timeout=0.2, id=1)
+        equal((error.code, error.hint), ("no_answer", "timeout=None waits as long as that takes"))
+        true("the time was up: wait is answered when the Trial has ended" in error.message, error.message)
+        true("stopped" in raises(trials.NoAnswer, client.call, "show", timeout=0.2, id=1).hint, "of the others")
+        equal(client.call("list"), {}, "a late reply is for nobody")
+
+
+@case
 def a_hello_that_is_wrong_is_no_connection():
     for hello in ({"ok": {"version": 2, "program": "p"}}, {"ok": {}}, b"\0\0\0\0"):
         with Peer(hello, hello=False) as peer:

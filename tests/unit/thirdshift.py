@@ -5,6 +5,7 @@ launched next, decisions, tokens, and what is told at the end."""
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -15,10 +16,17 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(TOP, name) for name in ("tests", "contrib/python", "contrib/thirdshift")]
 import results  # noqa: E402
-from experiment import Changed, File, Folder, Wrong, check_same, copy_trees, key_of, labels_of  # noqa: E402
+import scheduler  # noqa: E402
+import trials_files  # noqa: E402
+from experiment import (Changed, File, Folder, Wrong, check_same, copy_trees, judging_changes, key_of,  # noqa: E402
+                        labels_of, notes_on_repository)
 from host import write  # noqa: E402
 from results import Cell, Results, TokenCount, summary, table  # noqa: E402
 from support import case, equal, run_cases, true  # noqa: E402
+
+
+def git(*arguments):
+    subprocess.run(["git", *arguments], check=True, env=dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null"))
 
 
 def raises(kind, function, *arguments):
@@ -91,14 +99,19 @@ def what_is_wrong_in_a_file_is_named():
                 ({"arms": ["arm.json", "arm.json"]}, "fast stands there twice"),
                 ({"arms": [{"file": "arm.json", "secret": []}]}, '"secret" is no key here'),
                 ({"tasks": [task, task]}, "one stands there twice"), ({"tasks": [1]}, "tasks: takes"),
-                ({"tasks": [dict(task, name="é")]}, "tasks: name: takes"),
+                ({"tasks": [dict(task, name="é")]}, 'the name of number 1, "é": takes'),
                 ({"tasks": [dict(task, prompt_file="x")]}, "one of prompt and prompt_file"),
                 ({"tasks": [dict(task, prompt=1)]}, "prompt: takes"),
                 ({"tasks": [dict(task, repository="")]}, "repository: takes"),
                 ({"tasks": [{"name": "one", "repository": "one", "prompt_file": "gone"}]}, "gone"),
+                ({"arms": ["fast"]}, "A file is meant here"), ({"bar": "b"}, "trialctl bar set"),
+                ({"limits": {"wall": 60}}, '"wall" is no key here'),
+                ({"grader_limits": {"memory": "4G"}}, "grader_limits: memory: takes a whole number"),
                 ({"bar": "gone.json"}, "gone.json"), ({"bar": 1}, "bar: takes"), ({"folder": 1}, "folder: takes")):
             text = raises(Wrong, lambda changes=changes: place.file(**changes))
             true(words in text, "%s: %s" % (words, text))
+        write(place.at("e.json"), '{"name": "e",}')
+        true("e.json: not JSON: " in raises(Wrong, File, place.at("e.json")), "what it is not")
 
 
 @case
@@ -109,20 +122,99 @@ def an_experiment_begins_once_and_is_the_same_afterwards():
         equal(folder.plan(), None)
         plan = place.begin(folder, place.file())
         equal(Folder(folder.path).plan(), plan)
-        check_same(place.file(attempts=9, retry_seconds=0), plan)
+        check_same(place.file(attempts=9, retry_seconds=0), plan, folder.path)
         # The repository is as it was.
         write(place.at("one/file"), "changed")
         with open(folder.at("tasks/one/file")) as kept:
             equal(kept.read(), "x")
         task = place.value["tasks"][0]
-        for changes, words in (({"repeats": 3}, "repeats was 2, is 3"), ({"outputs": True}, "outputs was false"),
+        for changes, words in (({"repeats": 3}, "repeats was 2, is 3"), ({"priority": 1}, "priority was 0, is 1"),
                                ({"tasks": [dict(task, prompt="other")]}, "the prompt of one"),
                                ({"tasks": [dict(task, name="two")]}, "tasks was"),
-                               ({"bar": "bar.json"}, 'bar was null, is "b"'), ({"limits": {"wall_seconds": 1}}, "limits")):
-            text = raises(Changed, check_same, place.file(**changes), plan)
+                               ({"limits": {"wall_seconds": 1}}, 'limits was nothing, is {"wall_seconds": 1}')):
+            text = raises(Changed, check_same, place.file(**changes), plan, folder.path)
             true(words in text, "%s: %s" % (words, text))
         write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "model": "m"}')
-        true("the Arm fast" in raises(Changed, check_same, place.file(), plan), "another Arm")
+        equal(raises(Changed, check_same, place.file(), plan, folder.path).split(": ", 1)[1],
+              'the Arm fast: model was nothing, is "m"')
+        equal(judging_changes(place.file(), plan), [])
+        equal(judging_changes(place.file(outputs=True), plan), ["outputs was false, is true"])
+        true("the Bar was nothing, is" in judging_changes(place.file(bar="bar.json"), plan)[0], "the Bar")
+
+
+@case
+def values_of_variables_are_not_told():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "environment": {"KEY": "secret-1"}}')
+        plan = place.begin(folder, place.file())
+        write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "environment": {"KEY": "secret-2"}}')
+        text = raises(Changed, check_same, place.file(), plan, folder.path)
+        true("the Arm fast: environment" in text and "secret" not in text, text)
+
+
+@case
+def a_folder_is_of_one_name():
+    with Place() as place:
+        folder = Folder(place.at("kept"))
+        folder.take()
+        plan = place.begin(folder, place.file(folder="kept"))
+        text = raises(Changed, check_same, place.file(name="f", folder="kept"), plan, folder.path)
+        true("is of the Experiment e, and" in text and text.endswith("called f"), text)
+
+
+@case
+def where_nothing_was_frozen_nothing_stays():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(folder.at("tasks/one/file"), "x")
+        folder.leave()
+        true(not os.path.exists(folder.path), "it stays")
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(folder.at("repositories/fast/one/1.1/file"), "a result")
+        folder.leave()
+        true(os.path.exists(folder.at("repositories/fast/one/1.1/file")), "a result is gone")
+        place.begin(folder, place.file())
+        folder.leave()
+        true(os.path.exists(folder.at("plan.json")), "the plan is gone")
+
+
+@case
+def a_lock_that_was_left_is_not_held():
+    with Place() as place:
+        first = Folder(place.at("e.run"))
+        first.take()
+        os.unlink(first.at("lock"))
+        Folder(place.at("e.run")).take()
+
+        class Late(Folder):
+            """Opens the lock just before who has it leaves."""
+
+            def at(self, *names):
+                found = super().at(*names)
+                if names == ("lock",):
+                    self.asked += 1
+                    if self.asked == 2:
+                        os.unlink(found)
+                return found
+
+        late = Late(place.at("f.run"))
+        late.asked = 0
+        raises(BlockingIOError, late.take)
+
+
+@case
+def limits_are_those_of_the_protocol():
+    with open(os.path.join(TOP, "proto/protocol.h")) as file:
+        fields = file.read().split("#define LIMITS_FIELDS(X)")[1].split("\n\n")[0]
+    equal(list(trials_files.LIMIT_KEYS), re.findall(r"X\((\w+),", fields))
+    for value in ({}, {"wall_seconds": 1.5, "memory": 1 << 40}):
+        trials_files.check_limits("limits", value)
+    for value in ([], {"wall": 1}, {"memory": "4G"}, {"memory": 1.5}, {"tasks": True}, {"cpu": -1}, {"tmp": None}):
+        raises(ValueError, trials_files.check_limits, "limits", value)
 
 
 @case
@@ -142,7 +234,7 @@ def a_plan_that_is_damaged_is_not_gone_on_with():
         folder = Folder(place.at("e.run"))
         folder.take()
         place.begin(folder, place.file())
-        for data in (b"", b"{", b"[]", b'{"form": 2}', b"\xff"):
+        for data in (b"", b"{", b"[]", b'{"form": 1}', b"\xff"):
             write(folder.at("plan.json"), data)
             true("plan.json" in raises(Wrong, folder.plan), "which file")
         write(folder.at("ended/7.json"), b"{")
@@ -212,7 +304,51 @@ def a_repository_that_is_elsewhere_is_refused():
         true("--dissociate" in raises(Wrong, place.begin, folder, place.file()), "what mends it")
         shutil.rmtree(place.at("one"))
         true("one" in raises(Wrong, place.begin, folder, place.file()), "which")
+        git("init", "-q", "--bare", place.at("one"))
+        true("a bare repository" in raises(Wrong, place.begin, folder, place.file()), "what it is")
         equal(folder.plan(), None)
+
+
+@case
+def a_repository_is_not_copied_into_itself():
+    with Place() as place:
+        task = [{"name": "one", "repository": ".", "prompt": "do"}]
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        true('give "folder" a place outside' in raises(Wrong, place.begin, folder, place.file(tasks=task)), "what mends it")
+        # Beside it, under a name that begins alike, is outside.
+        folder = Folder(place.at("one.run"))
+        folder.take()
+        place.begin(folder, place.file())
+
+
+@case
+def a_link_is_copied_as_what_it_leads_to():
+    with Place() as place:
+        os.symlink("one", place.at("link"))
+        copy_trees([(place.at("link"), place.at("copies/1.1"))])
+        equal((os.path.islink(place.at("copies/1.1")), os.listdir(place.at("copies/1.1"))), (False, ["file"]))
+        os.chmod(place.at("one"), 0o300 if os.geteuid() else 0o700)
+        write(place.at("one/unread"), "x", 0)
+        if os.geteuid():
+            raises(Wrong, copy_trees, [(place.at("link"), place.at("copies/2.1"))])
+            equal(os.listdir(place.at("copies")), ["1.1"], "half a copy stays")
+        os.chmod(place.at("one"), 0o700)
+
+
+@case
+def what_may_surprise_about_a_copy_is_told():
+    with Place() as place:
+        equal(notes_on_repository(place.at("one")), [])
+        git("init", "-q", place.folder)
+        true("copied without it" in notes_on_repository(place.at("one"))[0], "inside of another")
+        git("init", "-q", place.at("one"))
+        true("changes that are not committed (1 files)" in notes_on_repository(place.at("one"))[0], "untracked")
+        git("-C", place.at("one"), "add", ".")
+        git("-C", place.at("one"), "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "x")
+        equal(notes_on_repository(place.at("one")), [])
+        os.symlink("one", place.at("link"))
+        equal(notes_on_repository(place.at("link")), [])
 
 
 @case
@@ -228,7 +364,7 @@ def names_that_make_too_long_a_key_are_refused_at_once():
 
 # --- What comes next ------------------------------------------------------------------------------
 
-BAR = {"name": "b", "votes": 2, "seats": [{"name": "s1", "families": ["fs1"]}, {"name": "s2"}]}
+BAR = {"name": "b", "id": "abcdefgh12345678", "votes": 2, "seats": [{"name": "s1", "families": ["fs1"]}, {"name": "s2"}]}
 
 
 def plan_with(seats=("s1", "s2", "s3"), repeats=1):
@@ -489,11 +625,34 @@ def what_is_not_over_is_told_as_open():
     equal(value["trials"][0]["decision"], "open")
     lines = list(table(value))
     true("1+ 0- 2 open" in lines[1], lines[1])
-    for line in ("fast: unfinished: 2", "fast: votes that are still to come: 2, on 1 results",
+    for line in ("fast: unfinished: 2", "fast: votes that are still to come: 2, on 1 result",
                  "fast: canceled: 1 (run --canceled launches them again)"):
         true(line in lines, lines)
     first = dict(zip(*list(results.csv_rows(value))[:2]))
     equal((first["decision"], first["votes"]), ("open", "s1(fs1)=pass s2(fs2)=open s3(fs3)=open"))
+
+
+@case
+def votes_by_another_bar_are_others():
+    plan = plan_with()
+    other = dict(plan, bar=dict(BAR, id="87654321hgfedcba"))
+    grader = {"key": key_of(plan, "fast", "one", 1, 1, "s1", 1), "labels": labels_of(plan, "fast", "one", 1, 1, "s1", 1)}
+    true(Results(plan).place(grader), "its own")
+    equal(Results(other).place(grader), None)
+    equal(Results(dict(plan, bar=None, voters={})).place(grader), None)
+
+
+@case
+def an_ending_is_told_whole():
+    message = "no login: " + "x" * 400 + " sign in: trialctl login"
+    equal(scheduler.ending_of(ended("void", cause="session_unavailable", message=message)),
+          "void, session_unavailable: " + message)
+    equal(scheduler.ending_of(ended("failed", exit_code=3, wall_seconds=0.25)), "failed, exit code 3 in 0.2 s")
+    equal(scheduler.ending_of(ended("delivered", exit_code=0)), "delivered")
+    equal(scheduler.vote_of(vote("pass")), "votes pass")
+    text = scheduler.vote_of(ended("delivered", verdict={"vote": "fail", "reason": "word \n" * 100}))
+    true(text.startswith("votes fail: word word") and text.endswith("word …") and len(text) < 320, text)
+    equal(scheduler.vote_of(ended("void", cause="no_verdict", message="m")), "has no vote: void, no_verdict: m")
 
 
 @case

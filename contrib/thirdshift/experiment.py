@@ -311,7 +311,7 @@ def notes_on_repository(path):
                 "repositories" % (path, top)]
     changed = git_says(path, "status", "--porcelain") if top else None
     if changed:
-        return ["%s has changes that are not committed (%d files): its copies have them, too" % (
+        return ["%s has changes that are not committed (%d of its files): its copies have them, too" % (
             path, len(changed.splitlines()))]
     return []
 

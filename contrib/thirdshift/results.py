@@ -392,8 +392,9 @@ def table(told):
         yield from notes(arm)
     if judged:
         bar = told["bar"]
-        yield "Bar %s: %d votes that agree decide; %s%s" % (
-            bar["name"], bar["votes"], ", ".join(map(seat_text, bar["seats"])),
+        yield "Bar %s: %s; %s%s" % (
+            bar["name"], "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
+            ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
 
 

@@ -343,7 +343,7 @@ def what_may_surprise_about_a_copy_is_told():
         git("init", "-q", place.folder)
         true("copied without it" in notes_on_repository(place.at("one"))[0], "inside of another")
         git("init", "-q", place.at("one"))
-        true("changes that are not committed (1 files)" in notes_on_repository(place.at("one"))[0], "untracked")
+        true("changes that are not committed (1 of its files)" in notes_on_repository(place.at("one"))[0], "untracked")
         git("-C", place.at("one"), "add", ".")
         git("-C", place.at("one"), "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "x")
         equal(notes_on_repository(place.at("one")), [])

@@ -7,6 +7,7 @@ the connection was lost all is listed anew, and so it is when a scheduler starts
 was killed: there is one way of going on."""
 
 import os
+import re
 import textwrap
 import time
 
@@ -147,7 +148,7 @@ class Scheduler:
                 continue
             self.folder.accepted(self.plan)
             for note in trial.get("notes", []):
-                self._once("%s: %s" % (cell, note), note)
+                self._once("%s: %s" % (cell, note), re.sub(r"[0-9]+", "", note))  # of each Trial the same
             self._take(trial)
 
     def _once(self, text, note):

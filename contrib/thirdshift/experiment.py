@@ -327,6 +327,10 @@ class Folder:
     def take(self):
         """Held until this process ends. BlockingIOError: another scheduler has it."""
         os.makedirs(self.path, exist_ok=True)
+        ours = any(os.path.lexists(self.at(name)) for name in ("lock", "plan.json"))
+        if os.listdir(self.path) and not ours:
+            raise Wrong('%s has files in it, and is no folder of an Experiment: give "folder" another '
+                        "place" % self.path)
         self.lock = open(self.at("lock"), "ab")
         fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not is_at(self.lock, self.at("lock")):
@@ -444,11 +448,15 @@ def changes(begun, asked):
             if begun.get(what) != asked.get(what)]
 
 
-def check_same(file, plan, folder):
+def check_name(file, plan, folder):
     if file.name != plan["name"]:
         raise Changed("%s is of the Experiment %s, and %s asks for one that is called %s" % (
             folder, plan["name"], file.path, file.name),
             'put its name back, or give it another "folder", too')
+
+
+def check_same(file, plan, folder):
+    check_name(file, plan, folder)
     changed = changes(plan["asked"], json.loads(to_json(file.asked())))
     if changed:
         raise Changed("%s asks for something else than when this Experiment began: %s" % (

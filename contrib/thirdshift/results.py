@@ -393,7 +393,8 @@ def table(told):
     if judged:
         bar = told["bar"]
         yield "Bar %s: %s; %s%s" % (
-            bar["name"], "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
+            bar["name"],
+            "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
             ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
 

@@ -177,19 +177,26 @@ def where_nothing_was_frozen_nothing_stays():
         write(folder.at("repositories/fast/one/1.1/file"), "a result")
         folder.leave()
         true(os.path.exists(folder.at("repositories/fast/one/1.1/file")), "a result is gone")
+        folder.lock.close()
+        folder.take()
         place.begin(folder, place.file())
         folder.leave()
         true(os.path.exists(folder.at("plan.json")), "the plan is gone")
 
 
 @case
+def a_folder_with_files_of_others_is_left_as_it_is():
+    with Place() as place:
+        write(place.at("mine/tasks/one/file"), "x")
+        true('give "folder" another place' in raises(Wrong, Folder(place.at("mine")).take), "what mends it")
+        equal(os.listdir(place.at("mine")), ["tasks"])
+        os.mkdir(place.at("empty"))
+        Folder(place.at("empty")).take()
+
+
+@case
 def a_lock_that_was_left_is_not_held():
     with Place() as place:
-        first = Folder(place.at("e.run"))
-        first.take()
-        os.unlink(first.at("lock"))
-        Folder(place.at("e.run")).take()
-
         class Late(Folder):
             """Opens the lock just before who has it leaves."""
 
@@ -202,7 +209,7 @@ def a_lock_that_was_left_is_not_held():
                 return found
 
         late = Late(place.at("f.run"))
-        late.asked = 0
+        late.asked = -1  # the first is whether it is there
         raises(BlockingIOError, late.take)
 
 

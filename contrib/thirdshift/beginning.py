@@ -26,8 +26,9 @@ def panel_of(client, patience, bar, arms):
         reply = client.patiently("panel_check", patience, timeout=PREPARE_SECONDS, bar=bar["name"], arms=ids)
         checked += reply["arms"]
         warnings += reply.get("warnings", [])
-    for text in dict.fromkeys(warnings + [text for panel in checked for text in panel.get("warnings", [])]):
-        warn(text)
+    for text in dict.fromkeys(warnings):
+        if text not in bar.get("warnings", []):  # told when it was set
+            warn(text)
     refused = [panel for panel in checked if not panel["ok"]]
     if refused:
         raise NotBegun(["the Panel is refused, and nothing was launched"] + [

@@ -219,6 +219,9 @@ class Connection:
                                    self.where, "is it stopped or overloaded?") from None
                 time.sleep(0.02)
             except OSError as error:
+                if os.path.isfile(self.where):
+                    raise Broken("protocol", "%s is no socket" % self.where, "the one of trialsd is meant; "
+                                 "without a path it is looked for where trialsd makes it") from None
                 if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED):
                     raise Gone("gone", "no trialsd listens on %s" % self.where, "start one: systemctl "
                                "--user start trialsd, or `trialsd &`") from None

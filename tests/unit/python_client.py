@@ -243,6 +243,14 @@ def it_is_given_up_in_time():
 
 
 @case
+def a_file_that_is_no_socket_is_not_waited_for():
+    with tempfile.NamedTemporaryFile() as file, trials.Client(file.name) as client:
+        told = []
+        true("is no socket" in raises(trials.Broken, client.patiently, "list", 20, told.append).message, "why")
+        equal(told, [])
+
+
+@case
 def the_socket_is_found_as_trialctl_finds_it():
     kept = {name: os.environ.pop(name, None) for name in ("TRIALSD_SOCKET", "XDG_RUNTIME_DIR")}
     try:

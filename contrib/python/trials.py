@@ -7,6 +7,9 @@
         trial = client.call("launch", command=["make", "test"], repository="/home/me/project")
         print(client.call("wait", timeout=None, id=trial["id"])["outcome"])
 
+        for part in client.output(trial["id"]):
+            print(part)  # bytes, or (from, to) of what was not kept; follow=True goes on until its end
+
         with client.watch() as changes:
             for event in changes:
                 print(event["event"], event["body"])
@@ -22,7 +25,9 @@ What goes wrong is an Error with code, message and hint, as trialctl would say i
 A Client connects when it is first used, and again after each of the last three. `patiently` does so by
 itself, with what may be asked twice. A Client is for one thread.
 
-All times are seconds. File names that are not UTF-8 travel as bytes: path() makes what is to be sent
+wait answers when the Trial has ended: a timeout that is shorter is a NoAnswer, and the Trial goes on.
+
+All times are seconds. Of the limits in a Trial, `asked` is a float, also where it counts bytes. File names that are not UTF-8 travel as bytes: path() makes what is to be sent
 of any.
 """
 
@@ -47,6 +52,9 @@ TIMEOUT = 30
 REPEATABLE = {"list", "show", "wait", "cancel", "doctor", "pause", "resume", "harness", "logins",
               "arm_prepare", "arm_list", "arm_show", "arm_verify", "arm_diff", "bar_set", "bar_list",
               "bar_show", "panel_check", "status"}
+# They answer when something else has happened.
+LASTING = {"wait": "the Trial has ended", "drain": "nothing runs any more",
+           "shutdown": "what runs has ended, with cancel"}
 # What trialsd refuses now and may grant later.
 PASSING = {"busy", "unavailable"}
 
@@ -211,6 +219,9 @@ class Connection:
                                    self.where, "is it stopped or overloaded?") from None
                 time.sleep(0.02)
             except OSError as error:
+                if os.path.isfile(self.where):
+                    raise Broken("protocol", "%s is no socket" % self.where, "the one of trialsd is meant; "
+                                 "without a path it is looked for where trialsd makes it") from None
                 if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED):
                     raise Gone("gone", "no trialsd listens on %s" % self.where, "start one: systemctl "
                                "--user start trialsd, or `trialsd &`") from None
@@ -362,6 +373,12 @@ class Client:
             raise
         except ValueError:
             raise  # nothing was sent
+        except NoAnswer:
+            self.close()
+            if verb not in LASTING:
+                raise
+            raise NoAnswer("no_answer", "the time was up: %s is answered when %s" % (verb, LASTING[verb]),
+                           "timeout=None waits as long as that takes") from None
         except BaseException:
             self.close()
             raise

@@ -18,6 +18,7 @@ ARM_KEYS = ("name", "harness", "model", "effort", "executable", "arguments", "co
             "build")
 BAR_KEYS = ("name", "standard", "standard_file", "votes", "breadth", "seats", "stand_ins")
 SEAT_KEYS = ("name", "harness", "model", "provider", "effort", "family", "arm")
+LIMIT_KEYS = ("wall_seconds", "memory", "swap", "tasks", "cpu", "tmp", "home", "output", "stall_seconds")
 
 
 def _once(pairs):
@@ -35,6 +36,8 @@ def read_object(file):
         if len(data) > FILE_BYTES_MAX:
             raise ValueError("it is larger than %d bytes" % FILE_BYTES_MAX)
         value = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+    except json.JSONDecodeError as error:
+        raise ValueError("%s: not JSON: %s" % (file, error)) from None
     except OSError as error:
         raise ValueError("%s: %s" % (file, error.strerror)) from None
     except (ValueError, RecursionError) as error:
@@ -48,6 +51,21 @@ def check_keys(what, value, allowed):
     for key in value:
         if key not in allowed:
             raise ValueError('%s: "%s" is no key here; there are %s' % (what, key, ", ".join(allowed)))
+
+
+def check_limits(what, value):
+    """Of a launch or an Arm: which there are, and that they are numbers. How much is too much or too
+    little, trialsd knows."""
+    if not isinstance(value, dict):
+        raise ValueError("%s: takes a map of limits" % what)
+    check_keys(what, value, LIMIT_KEYS)
+    for key, number in value.items():
+        whole = isinstance(number, int) and not isinstance(number, bool)
+        seconds = key.endswith("_seconds") and isinstance(number, float)
+        if not (whole or seconds) or number < 0:
+            raise ValueError("%s: %s: takes a %s, not %s" % (
+                what, key, "number of seconds" if key.endswith("_seconds") else "whole number",
+                json.dumps(number)))
 
 
 def home():

@@ -4,9 +4,11 @@
 Once an Experiment has begun nothing of it may change, or its Trials could not be compared. So what
 the file asks for is frozen in FOLDER/plan.json before the first launch: the ids of its Arms, who judges
 which of them, a copy of each task's repository and prompt. A later run goes on with that, and refuses a
-file that asks for something else.
+file that asks for something else. It has begun when trialsd has accepted a launch: until then nothing
+could have been compared, and the next run freezes it anew. How results are judged may be changed by
+somebody who says so, for nothing that the Arms did depends on it.
 
-    FOLDER/plan.json             written once, whole
+    FOLDER/plan.json             always whole
     FOLDER/tasks/TASK            the repository as it was when the Experiment began; TASK.prompt
     FOLDER/repositories/…        one for each launch of a Trial: ARM/TASK/REPEAT.ATTEMPT
     FOLDER/ended/ID.json         what came of each launch, for when trialsd has pruned it
@@ -31,7 +33,7 @@ import time
 import trials_files
 from trials_files import check_keys, host_path, read_object
 
-FORM = 1
+FORM = 2
 KEYS = ("name", "arms", "tasks", "repeats", "bar", "attempts", "retry_seconds", "outputs", "limits",
         "grader_limits", "priority", "folder")
 TASK_KEYS = ("name", "repository", "prompt", "prompt_file")
@@ -41,6 +43,7 @@ PROMPT_BYTES_MAX = 20 << 20
 UMASK = os.umask(0o077)
 os.umask(UMASK)
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+SHORT = 60  # letters of what was, and of what is, where both are told
 
 
 class Wrong(Exception):
@@ -116,9 +119,10 @@ def copy_trees(pairs):
             continue
         os.makedirs(os.path.dirname(target), exist_ok=True)
         new = tempfile.mkdtemp(prefix=".new-", dir=os.path.dirname(target))
-        done = subprocess.run(["cp", "-a", "--reflink=auto", "-T", "--", source, new], check=False,
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        done = subprocess.run(["cp", "-a", "--reflink=auto", "-T", "--", os.path.realpath(source), new],
+                              check=False, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
         if done.returncode != 0:
+            remove_tree(new)
             raise Wrong("%s cannot be copied: %s" % (source, done.stderr.decode(errors="replace").strip()))
         made.append((new, target))
     if made:
@@ -147,6 +151,12 @@ def a_name(what, value):
 def a_list(what, value):
     if not isinstance(value, list) or not value:
         raise Wrong("%s: takes a list of at least one" % what)
+    return value
+
+
+def limits_of(what, value):
+    if value is not None:
+        trials_files.check_limits(what, value)
     return value
 
 
@@ -180,21 +190,29 @@ class File:
         self.outputs = value.get("outputs", False)
         if not isinstance(self.outputs, bool):
             raise Wrong("outputs: takes true or false")
-        self.limits, self.grader_limits = value.get("limits"), value.get("grader_limits")
-        for key, limits in (("limits", self.limits), ("grader_limits", self.grader_limits)):
-            if limits is not None and not isinstance(limits, dict):
-                raise Wrong("%s: takes a map of limits" % key)
+        self.limits = limits_of("limits", value.get("limits"))
+        self.grader_limits = limits_of("grader_limits", value.get("grader_limits"))
         self.arms = [self._arm(arm) for arm in a_list("arms", value.get("arms"))]
         distinct("arms", [arm["name"] for arm in self.arms])
-        self.tasks = [self._task(task) for task in a_list("tasks", value.get("tasks"))]
+        self.tasks = [self._task(number, task)
+                      for number, task in enumerate(a_list("tasks", value.get("tasks")), 1)]
         distinct("tasks", [task["name"] for task in self.tasks])
-        self.bar = trials_files.bar_spec(self._at("bar", value["bar"])) if "bar" in value else None
+        self.bar = trials_files.bar_spec(self._file("bar", value["bar"])) if "bar" in value else None
         self.folder = os.path.realpath(self._at("folder", value.get("folder", self.name + ".run")))
 
     def _at(self, what, text):
         if not isinstance(text, str) or not text:
             raise Wrong("%s: takes a path" % what)
         return host_path(text, self.base)
+
+    def _file(self, what, text):
+        """Of an Arm or a Bar, which are often called by their names elsewhere."""
+        path = self._at(what, text)
+        if "/" not in text and not os.path.lexists(path):
+            verb = "bar set" if what == "bar" else "arm prepare"
+            raise Wrong('%s: there is no file %s. A file is meant here, as trialctl %s takes one, and no '
+                        'name: "%s.json"?' % (what, path, verb, text))
+        return path
 
     def _arm(self, arm):
         if isinstance(arm, str):
@@ -205,16 +223,17 @@ class File:
         secret = arm.get("secret_files", [])
         if not isinstance(secret, list) or not all(isinstance(one, str) for one in secret):
             raise Wrong("arms: secret_files: takes a list of paths")
-        spec = trials_files.arm_spec(self._at("arms", arm.get("file")),
+        spec = trials_files.arm_spec(self._file("arms", arm.get("file")),
                                      [host_path(one, self.base) for one in secret])
         a_name("arms: %s: name" % arm["file"], spec.get("name"))
         return spec
 
-    def _task(self, task):
+    def _task(self, number, task):
         if not isinstance(task, dict):
             raise Wrong("tasks: takes a list of maps")
         check_keys("tasks", task, TASK_KEYS)
-        name = a_name("tasks: name", task.get("name"))
+        name = a_name("tasks: the name of number %d, %s" % (number, shortened(task.get("name"))),
+                      task.get("name"))
         what = "tasks: %s: " % name
         if ("prompt" in task) == ("prompt_file" in task):
             raise Wrong(what + "takes one of prompt and prompt_file")
@@ -235,26 +254,26 @@ class File:
                 "repository": self._at(what + "repository", task.get("repository"))}
 
     def asked(self):
-        """What an Experiment is compared by: {what it is: what was asked}, short."""
-        asked = {"repeats": self.repeats, "priority": self.priority, "outputs": self.outputs,
-                 "limits": self.limits, "grader_limits": self.grader_limits,
-                 "arms": [arm["name"] for arm in self.arms], "tasks": [task["name"] for task in self.tasks],
-                 "bar": self.bar and self.bar.get("name")}
+        """What an Experiment is compared by: {what it is: what was asked}."""
+        asked = {"repeats": self.repeats, "priority": self.priority, "limits": self.limits,
+                 "arms": [arm["name"] for arm in self.arms], "tasks": [task["name"] for task in self.tasks]}
         for arm in self.arms:
-            asked["the Arm " + arm["name"]] = digest(arm)
+            asked["the Arm " + arm["name"]] = arm
         for task in self.tasks:
             asked["the prompt of " + task["name"]] = hashlib.sha256(task["prompt"]).hexdigest()
             asked["the repository of " + task["name"]] = task["repository"]
-        if self.bar:
-            asked["the Bar " + str(self.bar.get("name"))] = digest(self.bar)
         return asked
+
+    def judging(self):
+        """How its results are judged, in the same form."""
+        return {"outputs": self.outputs, "grader_limits": self.grader_limits, "the Bar": self.bar}
 
 
 # --- What is kept ---------------------------------------------------------------------------------
 
 
-def check_repository(what, path):
-    """A copy must hold all that git needs, and nothing but that path must lead to it."""
+def check_repository(what, path, folder):
+    """A copy must hold all that git needs, nothing but that path must lead to it, and it ends."""
     try:
         mode = os.stat(path).st_mode
     except OSError as error:
@@ -265,6 +284,36 @@ def check_repository(what, path):
     if os.path.isfile(git) or os.path.lexists(os.path.join(git, "objects/info/alternates")):
         raise Wrong("%s: %s keeps its objects elsewhere, so that a copy of it would be no repository: git "
                     "clone --no-hardlinks --dissociate %s ANOTHER" % (what, path, path))
+    if all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs")):
+        raise Wrong("%s: %s is a bare repository: what an agent would find there is git's own files: git "
+                    "clone --no-hardlinks %s ANOTHER" % (what, path, path))
+    if (folder + "/").startswith(os.path.realpath(path).rstrip("/") + "/"):
+        raise Wrong('%s: the folder of this Experiment, %s, is inside of %s: give "folder" a place '
+                    'outside' % (what, folder, path))
+
+
+def git_says(path, *arguments):
+    """None: it cannot be asked, or it is no repository."""
+    try:
+        done = subprocess.run(["git", "--no-optional-locks", "-c", "core.fsmonitor=false", "-C", path,
+                               *arguments], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+    except OSError:
+        return None
+    return done.stdout.decode("utf-8", "surrogateescape").strip() if done.returncode == 0 else None
+
+
+def notes_on_repository(path):
+    """What of its copies may surprise."""
+    top = git_says(path, "rev-parse", "--show-toplevel")
+    if top and os.path.realpath(top) != os.path.realpath(path):
+        return ["%s lies in the git repository %s, and is copied without it: its copies are no git "
+                "repositories" % (path, top)]
+    changed = git_says(path, "status", "--porcelain") if top else None
+    if changed:
+        return ["%s has changes that are not committed (%d of its files): its copies have them, too" % (
+            path, len(changed.splitlines()))]
+    return []
 
 
 class Folder:
@@ -278,14 +327,33 @@ class Folder:
     def take(self):
         """Held until this process ends. BlockingIOError: another scheduler has it."""
         os.makedirs(self.path, exist_ok=True)
+        ours = any(os.path.lexists(self.at(name)) for name in ("lock", "plan.json"))
+        if os.listdir(self.path) and not ours:
+            raise Wrong('%s has files in it, and is no folder of an Experiment: give "folder" another '
+                        "place" % self.path)
         self.lock = open(self.at("lock"), "ab")
         fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not is_at(self.lock, self.at("lock")):
+            raise BlockingIOError("another one has just left, and took its lock along")
         for name in ("tasks", "repositories", "ended"):
             os.makedirs(self.at(name), exist_ok=True)
         remove_leftovers(self.path)
 
+    def leave(self):
+        """Where nothing was frozen nothing stays. What somebody else put there does."""
+        if os.path.lexists(self.at("plan.json")):
+            return
+        remove_tree(self.at("tasks"))
+        try:
+            for name in ("repositories", "ended"):
+                os.rmdir(self.at(name))
+            os.unlink(self.at("lock"))
+            os.rmdir(self.path)
+        except OSError:
+            pass
+
     def plan(self):
-        """None: it has not begun."""
+        """None: nothing is frozen."""
         try:
             with open(self.at("plan.json"), "rb") as file:
                 plan = json.loads(file.read())
@@ -301,21 +369,32 @@ class Folder:
     def begin(self, file, arms, bar, voters, state_folder):
         """Freezes it. Nothing has been launched before this returns."""
         for task in file.tasks:
-            check_repository("tasks: " + task["name"], task["repository"])
-        # Of an earlier beginning that did not come to its plan: the repositories may have changed since.
-        remove_tree(self.at("tasks"))
-        os.makedirs(self.at("tasks"))
+            check_repository("tasks: " + task["name"], task["repository"], self.path)
+        # Of an earlier beginning of which nothing was launched: the repositories may have changed since.
+        for name in ("tasks", "repositories"):
+            remove_tree(self.at(name))
+            os.makedirs(self.at(name))
         copy_trees((task["repository"], self.at("tasks", task["name"])) for task in file.tasks)
         for task in file.tasks:
             write_file(self.at("tasks", task["name"] + ".prompt"), task["prompt"])
         plan = {"form": FORM, "name": file.name, "run": secrets.token_hex(4), "begun_at": int(time.time()),
-                "asked": file.asked(), "arms": arms, "tasks": [task["name"] for task in file.tasks],
-                "repeats": file.repeats, "bar": bar, "voters": voters, "outputs": file.outputs,
-                "limits": file.limits, "grader_limits": file.grader_limits, "priority": file.priority,
+                "accepted": False, "asked": file.asked(), "judging": file.judging(), "arms": arms,
+                "tasks": [task["name"] for task in file.tasks], "repeats": file.repeats, "bar": bar,
+                "voters": voters, "outputs": file.outputs, "limits": file.limits,
+                "grader_limits": file.grader_limits, "priority": file.priority,
                 "state_folder": state_folder}
+        self.keep(plan)
+        return plan
+
+    def keep(self, plan):
         check_key(plan)
         write_file(self.at("plan.json"), to_json(plan).encode("utf-8", "surrogateescape"))
-        return plan
+
+    def accepted(self, plan):
+        """trialsd has a Trial of it: from now on it is as it is."""
+        if not plan["accepted"]:
+            plan["accepted"] = True
+            self.keep(plan)
 
     def keep_ended(self, record):
         write_file(self.at("ended", "%d.json" % record["id"]), to_json(record).encode())
@@ -338,27 +417,65 @@ class Folder:
         return records
 
 
-def check_same(file, plan):
-    asked, begun = json.loads(to_json(file.asked())), plan["asked"]
-    changed = []
-    for what in list(begun) + [what for what in asked if what not in begun]:
-        if asked.get(what) != begun.get(what):
-            words = [what]
-            if what in ("repeats", "priority", "outputs", "arms", "tasks", "bar", "limits", "grader_limits"):
-                words += ["was %s, is %s" % (json.dumps(begun.get(what)), json.dumps(asked.get(what)))]
-            changed.append(" ".join(words))
+def is_at(file, path):
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+# --- What has changed -----------------------------------------------------------------------------
+
+
+def shortened(value):
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= SHORT else text[:SHORT] + "…"
+
+
+def change(what, was, now):
+    # Values of variables may be secrets, and a prompt is known by its digest only.
+    if what == "environment" or what.startswith("the prompt of "):
+        return what
+    if isinstance(was, dict) and isinstance(now, dict):
+        return "%s: %s" % (what, ", ".join(changes(was, now)))
+    return "%s was %s, is %s" % (what, shortened(was), shortened(now))
+
+
+def changes(begun, asked):
+    """In words."""
+    return [change(what, begun.get(what), asked.get(what))
+            for what in list(begun) + [what for what in asked if what not in begun]
+            if begun.get(what) != asked.get(what)]
+
+
+def check_name(file, plan, folder):
+    if file.name != plan["name"]:
+        raise Changed("%s is of the Experiment %s, and %s asks for one that is called %s" % (
+            folder, plan["name"], file.path, file.name),
+            'put its name back, or give it another "folder", too')
+
+
+def check_same(file, plan, folder):
+    check_name(file, plan, folder)
+    changed = changes(plan["asked"], json.loads(to_json(file.asked())))
     if changed:
         raise Changed("%s asks for something else than when this Experiment began: %s" % (
-            file.path, "; ".join(changed)), "put it back, or give the Experiment another name")
+            file.path, "; ".join(changed)), "put it back (%s has what it was), or give the Experiment "
+            'another name, and another "folder" where it names one' % folder)
+
+
+def judging_changes(file, plan):
+    return changes(plan["judging"], json.loads(to_json(file.judging())))
 
 
 # --- Keys and labels ------------------------------------------------------------------------------
 
 
 def key_of(plan, arm, task, repeat, attempt, seat=None, vote=None):
-    """What trialsd knows a launch by. The run is another one when an Experiment begins anew."""
+    """What trialsd knows a launch by. The run is another one when an Experiment begins anew; votes by
+    another Bar are others."""
     key = "thirdshift/%s/%s/%s/%s/%d/%d" % (plan["name"], plan["run"], arm, task, repeat, attempt)
-    return key if seat is None else "%s/%s/%d" % (key, seat, vote)
+    return key if seat is None else "%s/%s/%d/%s" % (key, seat, vote, (plan["bar"] or {}).get("id", "")[:8])
 
 
 def check_key(plan):

@@ -14,7 +14,8 @@ from experiment import key_of
 
 # What an Arm is answerable for; whatever the result is, it is there to be judged.
 COUNTED = ("delivered", "failed", "timed_out", "stalled", "out_of_memory")
-# What speaks of nobody: another launch may do better. A canceled one somebody did not want.
+# What speaks of nobody: another launch may do better. A canceled one somebody did not want, until they
+# ask for another.
 AGAIN = ("void", "interrupted", "lost")
 KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at", "started_at", "ended_at",
         "wall_seconds", "cpu_seconds", "memory_peak", "outcome", "cause", "ended_by", "message", "hint",
@@ -59,32 +60,45 @@ class Cell:
         votes = self.votes[seat]
         return votes[max(votes)] if votes else None
 
+    def is_open(self, limit):
+        """Its Trial runs, or will be launched, for the first time or again."""
+        trial = self.trial()
+        if not trial or "outcome" not in trial or trial.get("wanted_again"):
+            return True
+        return trial["outcome"] in AGAIN and max(self.attempts) < limit
+
+    def seat_is_open(self, seat, limit):
+        """Its vote may still come."""
+        grader = self.grader(seat)
+        if grader and "outcome" not in grader:
+            return True
+        return seat not in self.refused and (
+            not grader or grader.get("wanted_again", False) or
+            (is_lost_vote(grader) and max(self.votes[seat]) < limit))
+
+    def open_seats(self, limit):
+        return [seat for seat in self.voters if self.counted() and self.seat_is_open(seat, limit)]
+
     def wanted(self, limit, delay):
         """[(attempt, seat or None, number of the vote or None, the time from when on)], to be launched."""
         trial = self.trial()
         if not trial:
             return [(1, None, None, 0)]
         attempt = max(self.attempts)
-        if trial.get("outcome") in AGAIN and attempt < limit:
-            return [(attempt + 1, None, None, after(trial, delay))]
+        if self.is_open(limit):
+            return [(attempt + 1, None, None, after(trial, delay))] if "outcome" in trial else []
         wanted = []
-        for seat in self.voters if self.counted() else ():
+        for seat in self.open_seats(limit):
             grader = self.grader(seat)
-            if seat in self.refused:
-                continue
             if not grader:
                 wanted.append((attempt, seat, 1, 0))
-            elif is_lost_vote(grader) and max(self.votes[seat]) < limit:
+            elif "outcome" in grader:
                 wanted.append((attempt, seat, max(self.votes[seat]) + 1, after(grader, delay)))
         return wanted
 
     def is_over(self, limit):
         """Nothing runs, and nothing more will be launched."""
-        trial = self.trial()
-        if not trial or "outcome" not in trial or self.wanted(limit, 0):
-            return False
-        return not self.counted() or all(
-            seat in self.refused or "outcome" in (self.grader(seat) or {}) for seat in self.voters)
+        return not self.is_open(limit) and not self.open_seats(limit)
 
     def verdicts(self):
         """{seat: verdict}, of those that said one."""
@@ -92,10 +106,12 @@ class Cell:
         return {seat: grader["verdict"] for seat, grader in graders.items()
                 if grader and grader.get("verdict")}
 
-    def decision(self):
-        """pass, fail, undecided; None where nothing was judged."""
+    def decision(self, limit):
+        """pass, fail, undecided; open while votes may come; None where nothing was judged."""
         if not self.plan["bar"] or not self.counted():
             return None
+        if self.open_seats(limit):
+            return "open"
         needed = self.plan["bar"]["votes"]
         votes = [verdict["vote"] for verdict in self.verdicts().values()]
         decided = [vote for vote in ("pass", "fail") if votes.count(vote) >= needed]
@@ -132,9 +148,7 @@ class Results:
 
     def ended(self, limit):
         """How many Trials have ended and are not launched again."""
-        return sum("outcome" in (cell.trial() or {}) and
-                   not any(wanted[1] is None for wanted in cell.wanted(limit, 0))
-                   for cell in self.cells.values())
+        return sum(not cell.is_open(limit) for cell in self.cells.values())
 
 
 # --- Tokens ---------------------------------------------------------------------------------------
@@ -227,36 +241,47 @@ def count(words):
     return {word: words.count(word) for word in sorted(set(words))}
 
 
-def arm_summary(plan, arm, cells):
+def arm_summary(plan, arm, cells, limit):
     trials = [cell.counted() for cell in cells if cell.counted()]
-    last = [cell.trial() for cell in cells if cell.trial()]
+    last = [cell.trial() for cell in cells if not cell.is_open(limit)]
     causes = [trial.get("cause", trial.get("outcome")) for cell in cells
               for trial in cell.attempts.values() if trial.get("outcome") in AGAIN]
-    stayed = [trial.get("cause", trial["outcome"]) for trial in last if trial.get("outcome") in AGAIN]
+    stayed = [trial.get("cause", trial["outcome"]) for trial in last if trial["outcome"] in AGAIN]
     seconds = [trial["wall_seconds"] for trial in trials if "wall_seconds" in trial]
     tokens = [trial["tokens"] for trial in trials if trial.get("tokens")]
     summary = {"name": arm["name"], "id": arm["id"], "families": arm["families"], "trials": len(cells)}
     summary.update({outcome: sum(trial["outcome"] == outcome for trial in trials) for outcome in COUNTED})
     summary.update(
-        canceled=sum(trial.get("outcome") == "canceled" for trial in last),
+        canceled=sum(trial["outcome"] == "canceled" for trial in last),
         void=len(stayed), void_causes=count(stayed), void_launches=count(causes),
-        unfinished=sum("outcome" not in (cell.trial() or {}) for cell in cells),
+        unfinished=len(cells) - len(last),
         median_seconds=round(statistics.median(seconds), 3) if seconds else None,
         tokens={"input": sum(one["input"] for one in tokens), "output": sum(one["output"] for one in tokens),
                 "trials": len(tokens)} if tokens else None)
     if plan["bar"]:
-        verdicts = [list(cell.verdicts().values()) for cell in cells if cell.counted()]
-        votes = [verdict["vote"] for one in verdicts for verdict in one]
-        decisions = [cell.decision() for cell in cells]
-        summary["panel"] = {word: decisions.count(word) for word in ("pass", "fail", "undecided")}
-        summary["votes"] = {
-            "pass": votes.count("pass"), "fail": votes.count("fail"),
-            "void": sum(len(cell.voters) for cell in cells if cell.counted()) - len(votes)}
-        summary["panel_seats"] = plan["voters"][arm["name"]]
+        summary.update(panel_summary([cell for cell in cells if cell.counted()], limit),
+                       panel_seats=plan["voters"][arm["name"]])
     return summary
 
 
-def vote_row(plan, cell, seat):
+def panel_summary(cells, limit):
+    """How the Panel decided, the votes, and what the void ones are void for."""
+    decisions = [cell.decision(limit) for cell in cells]
+    words, causes = [], []
+    for cell in cells:
+        verdicts, still_open = cell.verdicts(), cell.open_seats(limit)
+        for seat in cell.voters:
+            words.append(verdicts[seat]["vote"] if seat in verdicts else
+                         "open" if seat in still_open else "void")
+            if words[-1] == "void":
+                grader = cell.grader(seat)
+                causes.append(grader.get("cause", grader["outcome"]) if grader else "refused")
+    return {"panel": {word: decisions.count(word) for word in ("pass", "fail", "undecided", "open")},
+            "votes": {word: words.count(word) for word in ("pass", "fail", "void", "open")},
+            "void_votes": count(causes)}
+
+
+def vote_row(plan, cell, seat, limit):
     voter = next(one for one in plan["voters"][cell.arm] if one["voter"] == seat)
     grader = cell.grader(seat) or {}
     row = {"seat": seat, "families": voter["families"], "launches": len(cell.votes[seat])}
@@ -265,11 +290,13 @@ def vote_row(plan, cell, seat):
     row.update({key: grader[key] for key in ("id", "outcome", "cause", "message") if key in grader})
     if seat in cell.refused:
         row["message"] = cell.refused[seat]
+    if seat in cell.open_seats(limit):
+        row["open"] = True
     row.update(grader.get("verdict") or {})
     return row
 
 
-def trial_row(plan, cell):
+def trial_row(plan, cell, limit):
     trial = cell.trial() or {}
     families = next(arm["families"] for arm in plan["arms"] if arm["name"] == cell.arm)
     row = {"arm": cell.arm, "families": trial.get("families", families), "task": cell.task,
@@ -279,8 +306,8 @@ def trial_row(plan, cell):
     if "wall_seconds" in row:
         row["wall_seconds"] = round(row["wall_seconds"], 3)
     if plan["bar"] and cell.counted():
-        row["decision"] = cell.decision()
-        row["votes"] = [vote_row(plan, cell, seat) for seat in cell.voters]
+        row["decision"] = cell.decision(limit)
+        row["votes"] = [vote_row(plan, cell, seat, limit) for seat in cell.voters]
     return row
 
 
@@ -292,20 +319,20 @@ def summary(results, limit):
         "experiment": plan["name"], "run": plan["run"], "begun_at": plan["begun_at"],
         "over": all(cell.is_over(limit) for cell in cells),
         "bar": plan["bar"],
-        "arms": [arm_summary(plan, arm, [cell for cell in cells if cell.arm == arm["name"]])
+        "arms": [arm_summary(plan, arm, [cell for cell in cells if cell.arm == arm["name"]], limit)
                  for arm in plan["arms"]],
-        "trials": [trial_row(plan, cell) for cell in cells]}
+        "trials": [trial_row(plan, cell, limit) for cell in cells]}
 
 
 def is_complete(told):
     """Every Trial counts, and every seat has voted."""
-    return all(arm["void"] == arm["canceled"] == arm["unfinished"] == 0 and
-               arm.get("votes", {}).get("void", 0) == 0 for arm in told["arms"])
+    return told["over"] and all(arm["void"] == arm["canceled"] == 0 and
+                                arm.get("votes", {}).get("void", 0) == 0 for arm in told["arms"])
 
 
 COLUMNS = ("arm", "families", "task", "repeat", "id", "launches", "outcome", "cause", "exit_code",
            "exit_signal", "wall_seconds", "input_tokens", "output_tokens", "decision", "pass", "fail",
-           "without_vote", "votes")
+           "without_vote", "votes", "experiment", "run")
 
 
 def csv_rows(told):
@@ -313,19 +340,26 @@ def csv_rows(told):
     for row in told["trials"]:
         votes = row.get("votes", [])
         words = [vote.get("vote", "") for vote in votes]
-        row = dict(row, families=" ".join(row["families"]))
+        row = dict(row, families=" ".join(row["families"]), experiment=told["experiment"], run=told["run"])
         row.update({key + "_tokens": value for key, value in row.pop("tokens", {}).items()})
         if votes:
             row.update({"pass": words.count("pass"), "fail": words.count("fail"),
                         "without_vote": words.count("")})
-        row["votes"] = " ".join("%s(%s)=%s" % (vote["seat"], "+".join(vote["families"]),
-                                               vote.get("vote", "void")) for vote in votes)
+        row["votes"] = " ".join("%s(%s)=%s" % (
+            vote["seat"], "+".join(vote["families"]),
+            vote.get("vote", "open" if vote.get("open") else "void")) for vote in votes)
         yield tuple(row.get(column, "") for column in COLUMNS)
 
 
 def plain(text):
     """Text of others', for a terminal: one line of what can be shown."""
     return re.sub(r"\s+", " ", "".join(letter if letter.isprintable() else " " for letter in text)).strip()
+
+
+def number_of(count, thing=None):
+    """1 Arm, 2 Arms. A number alone is without .0"""
+    count = int(count) if int(count) == count else count
+    return str(count) if thing is None else "%d %s%s" % (count, thing, "" if count == 1 else "s")
 
 
 def causes_text(causes):
@@ -344,8 +378,8 @@ def table(told):
                arm["void"]]
         if judged:
             row += [arm["panel"][word] for word in ("pass", "fail", "undecided")]
-            row += [("%(pass)d+ %(fail)d- %(void)d void" if arm["votes"]["void"] else
-                     "%(pass)d+ %(fail)d-") % arm["votes"]]
+            row += ["%(pass)d+ %(fail)d-" % arm["votes"] + "".join(
+                " %d %s" % (arm["votes"][word], word) for word in ("void", "open") if arm["votes"][word])]
         seconds, tokens = arm["median_seconds"], arm["tokens"]
         row += ["-" if seconds is None else "%.1f" % seconds]
         row += [tokens["input"], tokens["output"]] if tokens else ["-", "-"]
@@ -358,8 +392,10 @@ def table(told):
         yield from notes(arm)
     if judged:
         bar = told["bar"]
-        yield "Bar %s: %d votes that agree decide; %s%s" % (
-            bar["name"], bar["votes"], ", ".join(map(seat_text, bar["seats"])),
+        yield "Bar %s: %s; %s%s" % (
+            bar["name"],
+            "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
+            ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
 
 
@@ -376,9 +412,15 @@ def notes(arm):
         yield "%s: void, which counts for nobody: %s" % (arm["name"], causes_text(arm["void_causes"]))
     if sum(arm["void_launches"].values()) > arm["void"]:
         yield "%s: launches that were void, in all: %s" % (arm["name"], causes_text(arm["void_launches"]))
-    for key in ("canceled", "unfinished"):
-        if arm[key]:
-            yield "%s: %s: %d" % (arm["name"], key, arm[key])
+    if arm["canceled"]:
+        yield "%s: canceled: %d (run --canceled launches them again)" % (arm["name"], arm["canceled"])
+    if arm["unfinished"]:
+        yield "%s: unfinished: %d" % (arm["name"], arm["unfinished"])
+    if arm.get("void_votes"):
+        yield "%s: votes that are void: %s" % (arm["name"], causes_text(arm["void_votes"]))
+    if arm.get("votes", {}).get("open"):
+        yield "%s: votes that are still to come: %d, on %s" % (
+            arm["name"], arm["votes"]["open"], number_of(arm["panel"]["open"], "result"))
     for seat in arm.get("panel_seats", []):
         if seat["withheld"]:
             yield "%s: the vote of seat %s is withheld (%s); %s" % (

@@ -6,89 +6,20 @@ so that to launch twice is to launch once; what became of it trialsd tells, by w
 the connection was lost all is listed anew, and so it is when a scheduler starts that follows one which
 was killed: there is one way of going on."""
 
-import sys
+import os
+import re
+import textwrap
 import time
 
 import trials
-from experiment import Changed, check_same, copy_trees, key_of, labels_of
-from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, is_lost_vote, plain, record_of
+from experiment import copy_trees, key_of, labels_of
+from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, number_of, plain, record_of
+from terminal import say, warn
 
-PROGRAM = "thirdshift"
 BATCH = 8  # launched, then what happened meanwhile is looked at
 EVENTS = 256  # of all Trials of trialsd, looked at between two launches
-PANEL_ARMS = 32  # of one panel_check
-PREPARE_SECONDS = 3600  # programs and folders are read as a whole
-
-
-class PanelRefused(Exception):
-    """The lines that say why."""
-
-
-def say(text, indent=""):
-    print(indent + plain(text), flush=True)
-
-
-def warn(text):
-    print("thirdshift: " + plain(text), file=sys.stderr, flush=True)
-
-
-# --- Beginning ------------------------------------------------------------------------------------
-
-
-def panel_of(client, patience, bar, arms):
-    """{arm: who votes on its results, seat by seat}, or PanelRefused."""
-    checked = []
-    for at in range(0, len(arms), PANEL_ARMS):
-        ids = [arm["id"] for arm in arms[at:at + PANEL_ARMS]]
-        checked += client.patiently("panel_check", patience, bar=bar["name"], arms=ids)["arms"]
-    refused = [panel for panel in checked if not panel["ok"]]
-    if refused:
-        raise PanelRefused(["%s: %s" % (panel["name"], panel.get("reason", "refused")) +
-                            ("; " + panel["hint"] if panel.get("hint") else "") for panel in refused])
-    return {arm["name"]: [voter_of(seat) for seat in panel["seats"]] for arm, panel in zip(arms, checked)}
-
-
-def voter_of(seat):
-    withheld = seat["withheld"]
-    return {"seat": seat["seat"], "withheld": withheld, "because": seat.get("because", []),
-            "voter": seat.get("stand_in") if withheld else seat["seat"],
-            "families": seat.get("stand_in_families" if withheld else "families", [])}
-
-
-def begin(client, patience, file, folder, bar):
-    arms = []
-    for spec in file.arms:
-        view = client.patiently("arm_prepare", patience, timeout=PREPARE_SECONDS, spec=spec)
-        for text in view.get("warnings", []) + ["missing: " + one for one in view.get("missing", [])]:
-            warn("Arm %s: %s" % (spec["name"], text))
-        arms.append({"name": spec["name"], "id": view["id"], "families": view.get("families", [])})
-    voters = panel_of(client, patience, bar, arms) if bar else {}
-    if bar:
-        bar = {key: value for key, value in bar.items() if key not in ("standard", "existed", "warnings")}
-    state = client.patiently("status", patience)["state_folder"]
-    return folder.begin(file, arms, bar, voters, trials.text(state))
-
-
-def plan_of(client, patience, file, folder):
-    """What was frozen when it began, which may be now."""
-    bar = None
-    if file.bar:
-        # Also to go on: trialsd knows whether it is still the Bar that was used.
-        bar = client.patiently("bar_set", patience, spec=file.bar)
-        for text in bar.get("warnings", []):
-            warn(text)
-    plan = folder.plan()
-    if not plan:
-        return begin(client, patience, file, folder, bar)
-    check_same(file, plan)
-    state = trials.text(client.patiently("status", patience)["state_folder"])
-    if state != plan["state_folder"]:
-        raise Changed("this Experiment is run by the trialsd of %s, and this is that of %s" % (
-            plan["state_folder"], state), "name the other one's socket with --socket or TRIALSD_SOCKET")
-    if bar and bar["id"] != plan["bar"]["id"]:
-        raise Changed("the Bar %s is not the one that this Experiment began with" % bar["name"],
-                      "put it back, or give the Experiment and the Bar other names")
-    return plan
+QUIET_SECONDS = 60  # then it is looked at what is waited for
+REASON_LETTERS = 300  # of a Grader's, on the terminal
 
 
 def load(client, patience, folder, plan):
@@ -117,26 +48,46 @@ class Scheduler:
         self.results = Results(plan)
         self.away = None  # since when trialsd is
         self.told = set()  # notes, each once
+        self.hold = None  # what was told of it last
 
-    def run(self):
+    def run(self, canceled=False):
+        """canceled: what somebody did not want until now is launched again."""
         for record in self.folder.ended():
             self._take(record, kept=True)
-        ended = self.results.ended(self.attempts)
-        judged = "" if not self.plan["bar"] else "; Bar %s" % self.plan["bar"]["name"]
-        say("Experiment %s (run %s): %d Arms, %d tasks, %d repeats: %d Trials%s; %s" % (
-            self.plan["name"], self.plan["run"], len(self.plan["arms"]), len(self.plan["tasks"]),
-            self.plan["repeats"], len(self.results.cells), judged, self.folder.path))
-        if ended:
-            say("It goes on: of its Trials %d have ended." % ended)
+        self._tell_beginning()
         while True:
             try:
                 with self.client.watch() as changes:
-                    for trial in self.client.pages("list", "trials", self.patience, labels=self.labels):
-                        self._take(trial)
+                    self._list()
+                    self._tell_hold(self.client.patiently("status", self.patience))
                     self.away = None
+                    if canceled:
+                        canceled = self._want_again()
                     return self._follow(changes)
             except (trials.Gone, trials.NoAnswer, trials.Broken) as error:
                 self._wait_for(error)
+
+    def _list(self):
+        for trial in self.client.pages("list", "trials", self.patience, labels=self.labels):
+            self._take(trial)
+
+    def _want_again(self):
+        for cell in self.results.cells.values():
+            for known in (cell.attempts, *cell.votes.values()):
+                if known and known[max(known)].get("outcome") == "canceled":
+                    known[max(known)]["wanted_again"] = True
+        return False
+
+    def _tell_beginning(self):
+        plan, ended = self.plan, self.results.ended(self.attempts)
+        say("Experiment %s (run %s): %s, %s, %s: %s%s; %s" % (
+            plan["name"], plan["run"], number_of(len(plan["arms"]), "Arm"),
+            number_of(len(plan["tasks"]), "task"), number_of(plan["repeats"], "repeat"),
+            number_of(len(self.results.cells), "Trial"),
+            "; Bar %s" % plan["bar"]["name"] if plan["bar"] else "", self.folder.path))
+        if plan["accepted"]:
+            say("It goes on: of its Trials %d have ended. Tasks are as they were when it began: %s" % (
+                ended, self.folder.at("tasks")))
 
     def _wait_for(self, error):
         if self.away is None:
@@ -163,14 +114,18 @@ class Scheduler:
             if due:
                 self._launch(due[:BATCH])
             # What has come is looked at at once, else until something comes or is due.
-            wait = 0.001 if due else min([60] + [wanted[4] - now for wanted in later])
+            wait = 0.001 if due else min([QUIET_SECONDS] + [wanted[4] - now for wanted in later])
             for _ in range(EVENTS):
                 event = changes.next(max(wait, 0.001))
                 if not event:
                     break
                 if event["event"] == "state":
                     self._take(event["body"]["trial"])
+                if event["event"] == "queue":
+                    self._tell_hold(event["body"])
                 wait = 0.001
+            if wait >= QUIET_SECONDS:
+                self._list()
 
     def _repository(self, cell, attempt):
         return self.folder.at("repositories", cell.arm, cell.task, "%d.%d" % (cell.repeat, attempt))
@@ -179,6 +134,8 @@ class Scheduler:
         copy_trees((self.folder.at("tasks", cell.task), self._repository(cell, attempt))
                    for cell, attempt, seat, _, _ in wanted if seat is None)
         for cell, attempt, seat, vote, _ in wanted:
+            if seat in cell.refused:
+                continue
             place = (cell.arm, cell.task, cell.repeat, attempt, seat, vote)
             body = self._trial(cell, attempt) if seat is None else self._grader(cell, seat)
             body.update(key=key_of(self.plan, *place), labels=labels_of(self.plan, *place))
@@ -187,14 +144,30 @@ class Scheduler:
             except trials.Refused as error:
                 if seat is None or error.code in trials.PASSING:
                     raise
-                cell.refused[seat] = str(error)
-                say("%s: no Grader for seat %s: %s" % (cell, seat, error))
+                self._no_grader(cell, seat, error)
                 continue
+            self.folder.accepted(self.plan)
             for note in trial.get("notes", []):
-                if note not in self.told:
-                    warn("%s: %s" % (cell, note))
-                    self.told.add(note)
+                self._once("%s: %s" % (cell, note), re.sub(r"[0-9]+", "", note))  # of each Trial the same
             self._take(trial)
+
+    def _once(self, text, note):
+        if note not in self.told:
+            self.told.add(note)
+            warn(text)
+
+    def _no_grader(self, cell, seat, error):
+        """In this run. Where the result is gone that is so for every seat."""
+        text, seats = str(error), [seat]
+        repository = self._repository(cell, max(cell.attempts))
+        if error.code == "not_found":
+            text = "trialsd has no Trial %d any more, so that it cannot be judged" % cell.trial()["id"]
+        if not os.path.isdir(repository):
+            text = "its result is gone, and cannot be judged: %s" % repository
+        if text != str(error):
+            seats = cell.open_seats(self.attempts)
+        cell.refused.update(dict.fromkeys(seats, text))
+        say("%s: no Grader%s: %s" % (cell, " for seat " + seat if seats == [seat] else "", text))
 
     def _trial(self, cell, attempt):
         arm = next(arm for arm in self.plan["arms"] if arm["name"] == cell.arm)
@@ -226,6 +199,9 @@ class Scheduler:
         cell, attempt, seat, vote = place
         if "outcome" not in trial or kept:
             cell.take(trial, attempt, seat, vote)
+            if trial.get("hold") == "login":  # of this one alone
+                reason = trial.get("held_reason", "for its login")
+                self._once("%s waits: %s" % (cell, reason), reason)
             return
         known = cell.attempts if seat is None else cell.votes.get(seat, {})
         if known.get(attempt if seat is None else vote, {}).get("outcome"):
@@ -235,7 +211,7 @@ class Scheduler:
         trial = record_of(trial)
         self.folder.keep_ended(trial)
         cell.take(trial, attempt, seat, vote)
-        self._tell(cell, trial, seat)
+        self._tell(cell, trial, attempt, seat, vote)
 
     def _tokens(self, trial):
         name = (trial.get("harness") or {}).get("name")
@@ -249,20 +225,47 @@ class Scheduler:
             return None
         return count.end()
 
-    def _tell(self, cell, trial, seat):
-        what = trial["outcome"]
-        if trial.get("cause"):
-            what += " (%s)" % trial["cause"]
-        if trial["outcome"] in AGAIN:
-            what += ": %s" % trial.get("message", "")
-        elif "wall_seconds" in trial:
-            what += " in %.1f s" % trial["wall_seconds"]
+    def _tell_hold(self, queue):
+        """Once, and once when it is over: else nothing would be said for as long as it lasts."""
+        text = None
+        if queue.get("hold"):
+            text = "trialsd starts nothing now: " + queue["hold"]
+            text += ": " + queue["held_reason"] if queue.get("held_reason") else ""
+            text += " (%s)" % queue["held_by"] if queue.get("held_by") else ""
+            if queue["hold"] in ("pause", "drain"):
+                text += "; trialctl resume ends it"
+        if text != self.hold:
+            say(text or "trialsd starts Trials again.")
+        self.hold = text
+
+    def _tell(self, cell, trial, attempt, seat, vote):
+        launch = attempt if seat is None else vote
+        which = "%s %d%s" % ("Trial" if seat is None else "Grader", trial["id"],
+                             ", launch %d" % launch if launch > 1 else "")
         if seat is None:
-            say("[%d/%d] %s: %s" % (self.results.ended(self.attempts), len(self.results.cells), cell, what))
-            return
-        verdict = trial.get("verdict")
-        if verdict:
-            what = "votes " + verdict["vote"] + (": " + verdict["reason"] if verdict.get("reason") else "")
+            say("[%d/%d] %s: %s (%s)" % (self.results.ended(self.attempts), len(self.results.cells), cell,
+                                         ending_of(trial), which))
         else:
-            what = "has no vote: " + what
-        say("%s: %s %s" % (cell, seat, what[:300]), "        ")
+            say("%s: %s %s (%s)" % (cell, seat, vote_of(trial), which), "        ")
+        if trial["outcome"] in AGAIN and trial.get("hint") and trial["hint"] not in self.told:
+            self.told.add(trial["hint"])
+            say("hint: " + trial["hint"], "        ")
+
+
+def ending_of(trial):
+    text = trial["outcome"]
+    if trial.get("cause"):
+        text += ", " + trial["cause"]
+    if trial.get("exit_code"):
+        text += ", exit code %d" % trial["exit_code"]
+    if trial["outcome"] in AGAIN:
+        return text + ": " + trial.get("message", "")
+    return text + (" in %.1f s" % trial["wall_seconds"] if "wall_seconds" in trial else "")
+
+
+def vote_of(grader):
+    verdict = grader.get("verdict")
+    if not verdict:
+        return "has no vote: " + ending_of(grader)
+    reason = textwrap.shorten(plain(verdict.get("reason", "")), REASON_LETTERS, placeholder=" …")
+    return "votes " + verdict["vote"] + (": " + reason if reason else "")

@@ -193,6 +193,16 @@ def nobody_waits_longer_than_said():
 
 
 @case
+def what_lasts_is_not_taken_for_a_daemon_that_is_stopped():
+    with Peer(None, None, {"ok": {}}) as peer, trials.Client(peer.path) as client:
+        error = raises(trials.NoAnswer, client.call, "wait", timeout=0.2, id=1)
+        equal((error.code, error.hint), ("no_answer", "timeout=None waits as long as that takes"))
+        true("the time was up: wait is answered when the Trial has ended" in error.message, error.message)
+        true("stopped" in raises(trials.NoAnswer, client.call, "show", timeout=0.2, id=1).hint, "of the others")
+        equal(client.call("list"), {}, "a late reply is for nobody")
+
+
+@case
 def a_hello_that_is_wrong_is_no_connection():
     for hello in ({"ok": {"version": 2, "program": "p"}}, {"ok": {}}, b"\0\0\0\0"):
         with Peer(hello, hello=False) as peer:
@@ -230,6 +240,14 @@ def it_is_given_up_in_time():
         error = raises(trials.Gone, client.patiently, "list", 0.3)
         true(0.2 < time.monotonic() - begun < 10, "it took %.1f s" % (time.monotonic() - begun))
         true("systemctl --user start trialsd" in error.hint, error.hint)
+
+
+@case
+def a_file_that_is_no_socket_is_not_waited_for():
+    with tempfile.NamedTemporaryFile() as file, trials.Client(file.name) as client:
+        told = []
+        true("is no socket" in raises(trials.Broken, client.patiently, "list", 20, told.append).message, "why")
+        equal(told, [])
 
 
 @case

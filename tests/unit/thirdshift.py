@@ -5,6 +5,7 @@ launched next, decisions, tokens, and what is told at the end."""
 
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -15,10 +16,17 @@ TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(TOP, name) for name in ("tests", "contrib/python", "contrib/thirdshift")]
 import results  # noqa: E402
-from experiment import Changed, File, Folder, Wrong, check_same, copy_trees, key_of, labels_of  # noqa: E402
+import scheduler  # noqa: E402
+import trials_files  # noqa: E402
+from experiment import (Changed, File, Folder, Wrong, check_same, copy_trees, judging_changes, key_of,  # noqa: E402
+                        labels_of, notes_on_repository)
 from host import write  # noqa: E402
 from results import Cell, Results, TokenCount, summary, table  # noqa: E402
 from support import case, equal, run_cases, true  # noqa: E402
+
+
+def git(*arguments):
+    subprocess.run(["git", *arguments], check=True, env=dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null"))
 
 
 def raises(kind, function, *arguments):
@@ -91,14 +99,19 @@ def what_is_wrong_in_a_file_is_named():
                 ({"arms": ["arm.json", "arm.json"]}, "fast stands there twice"),
                 ({"arms": [{"file": "arm.json", "secret": []}]}, '"secret" is no key here'),
                 ({"tasks": [task, task]}, "one stands there twice"), ({"tasks": [1]}, "tasks: takes"),
-                ({"tasks": [dict(task, name="é")]}, "tasks: name: takes"),
+                ({"tasks": [dict(task, name="é")]}, 'the name of number 1, "é": takes'),
                 ({"tasks": [dict(task, prompt_file="x")]}, "one of prompt and prompt_file"),
                 ({"tasks": [dict(task, prompt=1)]}, "prompt: takes"),
                 ({"tasks": [dict(task, repository="")]}, "repository: takes"),
                 ({"tasks": [{"name": "one", "repository": "one", "prompt_file": "gone"}]}, "gone"),
+                ({"arms": ["fast"]}, "A file is meant here"), ({"bar": "b"}, "trialctl bar set"),
+                ({"limits": {"wall": 60}}, '"wall" is no key here'),
+                ({"grader_limits": {"memory": "4G"}}, "grader_limits: memory: takes a whole number"),
                 ({"bar": "gone.json"}, "gone.json"), ({"bar": 1}, "bar: takes"), ({"folder": 1}, "folder: takes")):
             text = raises(Wrong, lambda changes=changes: place.file(**changes))
             true(words in text, "%s: %s" % (words, text))
+        write(place.at("e.json"), '{"name": "e",}')
+        true("e.json: not JSON: " in raises(Wrong, File, place.at("e.json")), "what it is not")
 
 
 @case
@@ -109,20 +122,106 @@ def an_experiment_begins_once_and_is_the_same_afterwards():
         equal(folder.plan(), None)
         plan = place.begin(folder, place.file())
         equal(Folder(folder.path).plan(), plan)
-        check_same(place.file(attempts=9, retry_seconds=0), plan)
+        check_same(place.file(attempts=9, retry_seconds=0), plan, folder.path)
         # The repository is as it was.
         write(place.at("one/file"), "changed")
         with open(folder.at("tasks/one/file")) as kept:
             equal(kept.read(), "x")
         task = place.value["tasks"][0]
-        for changes, words in (({"repeats": 3}, "repeats was 2, is 3"), ({"outputs": True}, "outputs was false"),
+        for changes, words in (({"repeats": 3}, "repeats was 2, is 3"), ({"priority": 1}, "priority was 0, is 1"),
                                ({"tasks": [dict(task, prompt="other")]}, "the prompt of one"),
                                ({"tasks": [dict(task, name="two")]}, "tasks was"),
-                               ({"bar": "bar.json"}, 'bar was null, is "b"'), ({"limits": {"wall_seconds": 1}}, "limits")):
-            text = raises(Changed, check_same, place.file(**changes), plan)
+                               ({"limits": {"wall_seconds": 1}}, 'limits was nothing, is {"wall_seconds": 1}')):
+            text = raises(Changed, check_same, place.file(**changes), plan, folder.path)
             true(words in text, "%s: %s" % (words, text))
         write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "model": "m"}')
-        true("the Arm fast" in raises(Changed, check_same, place.file(), plan), "another Arm")
+        equal(raises(Changed, check_same, place.file(), plan, folder.path).split(": ", 1)[1],
+              'the Arm fast: model was nothing, is "m"')
+        equal(judging_changes(place.file(), plan), [])
+        equal(judging_changes(place.file(outputs=True), plan), ["outputs was false, is true"])
+        true("the Bar was nothing, is" in judging_changes(place.file(bar="bar.json"), plan)[0], "the Bar")
+
+
+@case
+def values_of_variables_are_not_told():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "environment": {"KEY": "secret-1"}}')
+        plan = place.begin(folder, place.file())
+        write(place.at("arm.json"), '{"name": "fast", "harness": "ninth", "environment": {"KEY": "secret-2"}}')
+        text = raises(Changed, check_same, place.file(), plan, folder.path)
+        true("the Arm fast: environment" in text and "secret" not in text, text)
+
+
+@case
+def a_folder_is_of_one_name():
+    with Place() as place:
+        folder = Folder(place.at("kept"))
+        folder.take()
+        plan = place.begin(folder, place.file(folder="kept"))
+        text = raises(Changed, check_same, place.file(name="f", folder="kept"), plan, folder.path)
+        true("is of the Experiment e, and" in text and text.endswith("called f"), text)
+
+
+@case
+def where_nothing_was_frozen_nothing_stays():
+    with Place() as place:
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(folder.at("tasks/one/file"), "x")
+        folder.leave()
+        true(not os.path.exists(folder.path), "it stays")
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        write(folder.at("repositories/fast/one/1.1/file"), "a result")
+        folder.leave()
+        true(os.path.exists(folder.at("repositories/fast/one/1.1/file")), "a result is gone")
+        folder.lock.close()
+        folder.take()
+        place.begin(folder, place.file())
+        folder.leave()
+        true(os.path.exists(folder.at("plan.json")), "the plan is gone")
+
+
+@case
+def a_folder_with_files_of_others_is_left_as_it_is():
+    with Place() as place:
+        write(place.at("mine/tasks/one/file"), "x")
+        true('give "folder" another place' in raises(Wrong, Folder(place.at("mine")).take), "what mends it")
+        equal(os.listdir(place.at("mine")), ["tasks"])
+        os.mkdir(place.at("empty"))
+        Folder(place.at("empty")).take()
+
+
+@case
+def a_lock_that_was_left_is_not_held():
+    with Place() as place:
+        class Late(Folder):
+            """Opens the lock just before who has it leaves."""
+
+            def at(self, *names):
+                found = super().at(*names)
+                if names == ("lock",):
+                    self.asked += 1
+                    if self.asked == 2:
+                        os.unlink(found)
+                return found
+
+        late = Late(place.at("f.run"))
+        late.asked = -1  # the first is whether it is there
+        raises(BlockingIOError, late.take)
+
+
+@case
+def limits_are_those_of_the_protocol():
+    with open(os.path.join(TOP, "proto/protocol.h")) as file:
+        fields = file.read().split("#define LIMITS_FIELDS(X)")[1].split("\n\n")[0]
+    equal(list(trials_files.LIMIT_KEYS), re.findall(r"X\((\w+),", fields))
+    for value in ({}, {"wall_seconds": 1.5, "memory": 1 << 40}):
+        trials_files.check_limits("limits", value)
+    for value in ([], {"wall": 1}, {"memory": "4G"}, {"memory": 1.5}, {"tasks": True}, {"cpu": -1}, {"tmp": None}):
+        raises(ValueError, trials_files.check_limits, "limits", value)
 
 
 @case
@@ -142,7 +241,7 @@ def a_plan_that_is_damaged_is_not_gone_on_with():
         folder = Folder(place.at("e.run"))
         folder.take()
         place.begin(folder, place.file())
-        for data in (b"", b"{", b"[]", b'{"form": 2}', b"\xff"):
+        for data in (b"", b"{", b"[]", b'{"form": 1}', b"\xff"):
             write(folder.at("plan.json"), data)
             true("plan.json" in raises(Wrong, folder.plan), "which file")
         write(folder.at("ended/7.json"), b"{")
@@ -212,7 +311,51 @@ def a_repository_that_is_elsewhere_is_refused():
         true("--dissociate" in raises(Wrong, place.begin, folder, place.file()), "what mends it")
         shutil.rmtree(place.at("one"))
         true("one" in raises(Wrong, place.begin, folder, place.file()), "which")
+        git("init", "-q", "--bare", place.at("one"))
+        true("a bare repository" in raises(Wrong, place.begin, folder, place.file()), "what it is")
         equal(folder.plan(), None)
+
+
+@case
+def a_repository_is_not_copied_into_itself():
+    with Place() as place:
+        task = [{"name": "one", "repository": ".", "prompt": "do"}]
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        true('give "folder" a place outside' in raises(Wrong, place.begin, folder, place.file(tasks=task)), "what mends it")
+        # Beside it, under a name that begins alike, is outside.
+        folder = Folder(place.at("one.run"))
+        folder.take()
+        place.begin(folder, place.file())
+
+
+@case
+def a_link_is_copied_as_what_it_leads_to():
+    with Place() as place:
+        os.symlink("one", place.at("link"))
+        copy_trees([(place.at("link"), place.at("copies/1.1"))])
+        equal((os.path.islink(place.at("copies/1.1")), os.listdir(place.at("copies/1.1"))), (False, ["file"]))
+        os.chmod(place.at("one"), 0o300 if os.geteuid() else 0o700)
+        write(place.at("one/unread"), "x", 0)
+        if os.geteuid():
+            raises(Wrong, copy_trees, [(place.at("link"), place.at("copies/2.1"))])
+            equal(os.listdir(place.at("copies")), ["1.1"], "half a copy stays")
+        os.chmod(place.at("one"), 0o700)
+
+
+@case
+def what_may_surprise_about_a_copy_is_told():
+    with Place() as place:
+        equal(notes_on_repository(place.at("one")), [])
+        git("init", "-q", place.folder)
+        true("copied without it" in notes_on_repository(place.at("one"))[0], "inside of another")
+        git("init", "-q", place.at("one"))
+        true("changes that are not committed (1 of its files)" in notes_on_repository(place.at("one"))[0], "untracked")
+        git("-C", place.at("one"), "add", ".")
+        git("-C", place.at("one"), "-c", "user.name=T", "-c", "user.email=t@example.org", "commit", "-qm", "x")
+        equal(notes_on_repository(place.at("one")), [])
+        os.symlink("one", place.at("link"))
+        equal(notes_on_repository(place.at("link")), [])
 
 
 @case
@@ -228,7 +371,7 @@ def names_that_make_too_long_a_key_are_refused_at_once():
 
 # --- What comes next ------------------------------------------------------------------------------
 
-BAR = {"name": "b", "votes": 2, "seats": [{"name": "s1", "families": ["fs1"]}, {"name": "s2"}]}
+BAR = {"name": "b", "id": "abcdefgh12345678", "votes": 2, "seats": [{"name": "s1", "families": ["fs1"]}, {"name": "s2"}]}
 
 
 def plan_with(seats=("s1", "s2", "s3"), repeats=1):
@@ -299,6 +442,16 @@ def each_seat_votes_and_is_asked_again_up_to_the_limit():
 
 
 @case
+def what_was_canceled_is_launched_again_where_it_is_wanted():
+    again = ended("canceled", wanted_again=True)
+    equal(cell_of(again).wanted(1, 0), [(2, None, None, 5)], "whatever the limit is")
+    equal(cell_of(again).is_over(1), False)
+    equal(cell_of(again, ended("canceled")).wanted(9, 0), [], "canceled once more")
+    cell = cell_of(ended("delivered"), seats=("s1",), votes={"s1": [again]})
+    equal((cell.wanted(1, 0), cell.decision(1)), ([(1, "s1", 2, 5)], "open"))
+
+
+@case
 def what_has_ended_stays_as_it_ended():
     cell = cell_of(ended("failed"))
     equal(cell.take({"id": 1, "state": "running"}, 1), False)
@@ -314,12 +467,16 @@ def so_many_agreeing_votes_decide():
                             (("pass", None, None), "undecided"), ((None, None, None), "undecided"),
                             (("fail", "fail", None), "fail")):
         votes = {"s%d" % number: [vote(word) if word else lost] for number, word in enumerate(words, 1)}
-        equal(cell_of(ended("failed"), seats=("s1", "s2", "s3"), votes=votes).decision(), decision, words)
-    equal(cell_of(ended("void"), seats=("s1",)).decision(), None)
-    equal(cell_of(ended("delivered")).decision(), None)
+        equal(cell_of(ended("failed"), seats=("s1", "s2", "s3"), votes=votes).decision(1), decision, words)
+    equal(cell_of(ended("void"), seats=("s1",)).decision(1), None)
+    equal(cell_of(ended("delivered")).decision(1), None)
+    for grader in (None, {"id": 2, "state": "running"}, lost):
+        waits = cell_of(ended("delivered"), seats=("s1", "s2"), votes={
+            "s1": [vote("pass")], "s2": [grader] if grader else []})
+        equal(waits.decision(2), "open", grader)
     both = cell_of(ended("delivered"), seats=("s1", "s2"), votes={"s1": [vote("pass")], "s2": [vote("fail")]})
     both.plan = dict(both.plan, bar=dict(BAR, votes=1))
-    equal(both.decision(), "undecided")
+    equal(both.decision(1), "undecided")
 
 
 @case
@@ -431,7 +588,12 @@ def it_is_told_as_a_table_and_for_programs():
     equal((arm["delivered"], arm["timed_out"], arm["void"], arm["unfinished"]), (1, 1, 1, 1))
     equal(arm["void_causes"], {"arm_changed": 1})
     equal(arm["void_launches"], {"arm_changed": 2, "session_unavailable": 1})
-    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 1, "undecided": 0}, {"pass": 2, "fail": 3, "void": 1}))
+    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 0, "undecided": 0, "open": 1},
+                                         {"pass": 2, "fail": 3, "void": 0, "open": 1}))
+    value = summary(told, 1)
+    arm = value["arms"][0]
+    equal((arm["panel"], arm["votes"]), ({"pass": 1, "fail": 1, "undecided": 0, "open": 0},
+                                         {"pass": 2, "fail": 3, "void": 1, "open": 0}))
     equal((arm["median_seconds"], arm["tokens"]), (2.5, {"input": 6, "output": 3, "trials": 2}))
     equal(list(table(value)), [
         "Arm   families  Trials  delivered  failed  void  pass  fail  undecided         votes  median s  tokens in  out",
@@ -440,6 +602,7 @@ def it_is_told_as_a_table_and_for_programs():
         "fast: void, which counts for nobody: arm_changed 1",
         "fast: launches that were void, in all: arm_changed 2, session_unavailable 1",
         "fast: unfinished: 1",
+        "fast: votes that are void: no_verdict 1",
         "fast: the vote of seat s2 is withheld (openai); spare (xai) votes in its place",
         "Bar b: 2 votes that agree decide; s1 (fs1), s2 (no family)"])
     rows = list(results.csv_rows(value))
@@ -447,7 +610,56 @@ def it_is_told_as_a_table_and_for_programs():
     first = dict(zip(*rows[:2]))
     equal((first["outcome"], first["decision"], first["pass"], first["input_tokens"], first["votes"]),
           ("delivered", "pass", 2, 5, "s1(fs1)=pass spare(xai)=pass s3(fs3)=fail"))
+    equal((first["experiment"], first["run"]), ("e", "12345678"))
     equal(value["trials"][0]["votes"][1]["in_place_of"], "s2")
+
+
+@case
+def what_is_not_over_is_told_as_open():
+    told = Results(plan_with(repeats=4))
+    cells = list(told.cells.values())
+    running = {"id": 9, "state": "held"}
+    cells[0].take(ended("delivered"), 1)
+    for seat, grader in (("s1", vote("pass")), ("s2", running)):
+        cells[0].take(grader, 1, seat, 1)
+    cells[1].take(ended("void", cause="lost_disk"), 1)
+    cells[2].take(ended("canceled"), 1)
+    value = summary(told, 2)
+    arm = value["arms"][0]
+    equal((arm["void"], arm["canceled"], arm["unfinished"]), (0, 1, 2), "a void one is launched again")
+    equal((arm["panel"]["open"], arm["panel"]["undecided"], arm["votes"]),
+          (1, 0, {"pass": 1, "fail": 0, "void": 0, "open": 2}))
+    equal(value["trials"][0]["decision"], "open")
+    lines = list(table(value))
+    true("1+ 0- 2 open" in lines[1], lines[1])
+    for line in ("fast: unfinished: 2", "fast: votes that are still to come: 2, on 1 result",
+                 "fast: canceled: 1 (run --canceled launches them again)"):
+        true(line in lines, lines)
+    first = dict(zip(*list(results.csv_rows(value))[:2]))
+    equal((first["decision"], first["votes"]), ("open", "s1(fs1)=pass s2(fs2)=open s3(fs3)=open"))
+
+
+@case
+def votes_by_another_bar_are_others():
+    plan = plan_with()
+    other = dict(plan, bar=dict(BAR, id="87654321hgfedcba"))
+    grader = {"key": key_of(plan, "fast", "one", 1, 1, "s1", 1), "labels": labels_of(plan, "fast", "one", 1, 1, "s1", 1)}
+    true(Results(plan).place(grader), "its own")
+    equal(Results(other).place(grader), None)
+    equal(Results(dict(plan, bar=None, voters={})).place(grader), None)
+
+
+@case
+def an_ending_is_told_whole():
+    message = "no login: " + "x" * 400 + " sign in: trialctl login"
+    equal(scheduler.ending_of(ended("void", cause="session_unavailable", message=message)),
+          "void, session_unavailable: " + message)
+    equal(scheduler.ending_of(ended("failed", exit_code=3, wall_seconds=0.25)), "failed, exit code 3 in 0.2 s")
+    equal(scheduler.ending_of(ended("delivered", exit_code=0)), "delivered")
+    equal(scheduler.vote_of(vote("pass")), "votes pass")
+    text = scheduler.vote_of(ended("delivered", verdict={"vote": "fail", "reason": "word \n" * 100}))
+    true(text.startswith("votes fail: word word") and text.endswith("word …") and len(text) < 320, text)
+    equal(scheduler.vote_of(ended("void", cause="no_verdict", message="m")), "has no vote: void, no_verdict: m")
 
 
 @case

@@ -317,7 +317,7 @@ def summary(results, limit):
     cells = list(results.cells.values())
     return {
         "experiment": plan["name"], "run": plan["run"], "begun_at": plan["begun_at"],
-        "over": all(cell.is_over(limit) for cell in cells),
+        "attempts": limit, "over": all(cell.is_over(limit) for cell in cells),
         "bar": plan["bar"],
         "arms": [arm_summary(plan, arm, [cell for cell in cells if cell.arm == arm["name"]], limit)
                  for arm in plan["arms"]],
@@ -397,6 +397,9 @@ def table(told):
             "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
             ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
+    if told["over"] and any(arm["void"] or arm.get("void_votes") for arm in told["arms"]):
+        yield "What is void is launched again, once that is mended, by: run --attempts %d" % min(
+            2 * told["attempts"], 100)
 
 
 def seat_text(seat):

@@ -615,6 +615,15 @@ def it_is_told_as_a_table_and_for_programs():
 
 
 @case
+def what_is_void_is_told_with_what_launches_it_again():
+    told = Results(plan_with())
+    told.cells["fast", "one", 1].take(ended("void"), 1)
+    words = "What is void is launched again, once that is mended, by: run --attempts 2"
+    equal(list(table(summary(told, 1)))[-1], words)
+    true(words not in list(table(summary(told, 2))), "it is not over")
+
+
+@case
 def what_is_not_over_is_told_as_open():
     told = Results(plan_with(repeats=4))
     cells = list(told.cells.values())

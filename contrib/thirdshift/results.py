@@ -112,10 +112,16 @@ class Cell:
             return None
         if self.open_seats(limit):
             return "open"
-        needed = self.plan["bar"]["votes"]
-        votes = [verdict["vote"] for verdict in self.verdicts().values()]
-        decided = [vote for vote in ("pass", "fail") if votes.count(vote) >= needed]
+        decided = [vote for vote in ("pass", "fail") if self.decides(vote)]
         return decided[0] if len(decided) == 1 else "undecided"
+
+    def decides(self, vote):
+        """Whether so many say so, and of so many families, as the Bar asks for."""
+        bar, verdicts = self.plan["bar"], self.verdicts()
+        seats = [seat for seat in verdicts if verdicts[seat]["vote"] == vote]
+        families = {family for voter in self.plan["voters"][self.arm] if voter["voter"] in seats
+                    for family in voter["families"]}
+        return len(seats) >= bar["votes"] and len(families) >= bar.get("breadth", 0)
 
 
 def is_lost_vote(grader):
@@ -392,9 +398,10 @@ def table(told):
         yield from notes(arm)
     if judged:
         bar = told["bar"]
-        yield "Bar %s: %s; %s%s" % (
+        yield "Bar %s: %s%s; %s%s" % (
             bar["name"],
             "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
+            ", of %d families" % bar["breadth"] if bar.get("breadth", 1) > 1 else "",
             ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
     if told["over"] and any(arm["void"] or arm.get("void_votes") for arm in told["arms"]):

@@ -480,6 +480,26 @@ def so_many_agreeing_votes_decide():
 
 
 @case
+def votes_that_agree_are_of_so_many_families():
+    for families, words, decision in (
+            (("red", "red", "blue"), ("pass", "pass", "fail"), "undecided"),
+            (("red", "red", "blue"), ("pass", "pass", None), "undecided"),
+            (("red", "red", "blue"), ("fail", "fail", "pass"), "undecided"),
+            (("red", "red", "blue"), ("pass", "fail", "pass"), "pass"),
+            (("red", "red", "blue"), ("pass", "pass", "pass"), "pass"),
+            (("red", "blue", "blue"), ("fail", "fail", None), "fail")):
+        cell = cell_of(ended("delivered"), seats=("s1", "s2", "s3"), votes={
+            "s%d" % number: [vote(word) if word else ended("void")] for number, word in enumerate(words, 1)})
+        for voter, family in zip(cell.plan["voters"]["fast"], families):
+            voter["families"] = [family]
+        cell.plan = dict(cell.plan, bar=dict(BAR, votes=2, breadth=2))
+        equal(cell.decision(1), decision, (families, words))
+        cell.plan = dict(cell.plan, bar=dict(BAR, votes=2, breadth=1))
+        equal(cell.decision(1), "undecided" if words == ("pass", "fail", None) else max(
+            ("pass", "fail"), key=words.count), words)
+
+
+@case
 def only_trials_of_this_experiment_are_its_own():
     plan = plan_with()
     told = Results(plan)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
+# timeout: 300
 """Whatever people write, and whatever becomes of what contrib/thirdshift keeps: one plain line that says what
 is wrong and where, and the exit status that is documented for it."""
 

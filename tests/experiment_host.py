@@ -142,13 +142,14 @@ class Host(host.Host):
                     return trials
                 before = {"before": page["cursor"]}
 
-    def release(self, *held):
-        """Lets those Trials go that wait, but for these."""
+    def release(self, *held, begun=False):
+        """Lets those Trials go that wait, but for these. begun: only such as have, for a copy in which somebody
+        worked before it was launched is launched by nobody."""
         top = self.at(self.value["name"] + ".run", "repositories")
         for arm in os.listdir(top) if os.path.isdir(top) else ():
             tasks = os.path.join(top, arm, "four")
             for copy in os.listdir(tasks) if os.path.isdir(tasks) else ():
-                if not copy.startswith(".") and (arm, copy) not in held:
+                if (arm, copy) not in held and (not begun or os.path.exists(os.path.join(tasks, copy, "runs"))):
                     write(os.path.join(tasks, copy, "go"), "")
 
     def ran(self):

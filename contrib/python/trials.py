@@ -179,6 +179,11 @@ def socket_path(given=None):
     return found
 
 
+def _is(value, number):
+    """Not as Python has it, where True is 1 and so is 1.0."""
+    return type(value) is int and value == number
+
+
 def _deadline(timeout):
     return None if timeout is None else time.monotonic() + timeout
 
@@ -195,7 +200,7 @@ class Connection:
             self._connect(deadline)
             reply = self.reply(self.send("hello", {"version": VERSION, "program": program}, deadline),
                                deadline)
-            if reply.get("version") != VERSION:
+            if not _is(reply.get("version"), VERSION):
                 raise Broken("protocol", "trialsd speaks version %r of the protocol, and this side %d"
                              % (reply.get("version"), VERSION), "update the older of the two")
             self.server = reply.get("program")
@@ -292,7 +297,7 @@ class Connection:
         try:
             while True:
                 message = self.receive(deadline)
-                if message.get("reply") in (number, 0) and "event" not in message:
+                if any(_is(message.get("reply"), one) for one in (number, 0)) and "event" not in message:
                     break
         except TimeoutError:
             self.close()
@@ -301,12 +306,31 @@ class Connection:
         if isinstance(error, dict):
             if message["reply"] == 0:
                 self.close()
-            raise Refused(str(error.get("code", "internal")), str(error.get("message", "")),
-                          error.get("hint"))
+            told = [error.get("code", "internal"), error.get("message", ""), error.get("hint", "")]
+            if not all(isinstance(text, str) for text in told):
+                self._broken("an error is not told in text")
+            raise Refused(told[0], told[1], told[2] or None)
         if not isinstance(message.get("ok"), dict):
-            self.close()
-            raise Broken("protocol", "a reply has neither ok nor error")
+            self._broken("a reply has neither ok nor error")
         return message["ok"]
+
+    def _broken(self, text):
+        self.close()
+        raise Broken("protocol", text)
+
+    def event(self, request, deadline):
+        """The next one of this request. TimeoutError as of receive."""
+        while True:
+            message = self.receive(deadline)
+            if "event" in message and _is(message.get("request"), request):
+                break
+        body = message.get("body")
+        if not isinstance(message["event"], str) or not isinstance(body, dict):
+            self._broken("an event has no name, or no body")
+        if message["event"] == "log" and not isinstance(body.get("data"), (str, bytes)) or \
+                message["event"] == "gap" and not all(type(body.get(key)) is int for key in ("from", "to")):
+            self._broken("an event of output has none")
+        return message
 
 
 class Subscription:
@@ -319,12 +343,8 @@ class Subscription:
 
     def next(self, timeout=None):
         """The next event, or None when the time was up."""
-        deadline = _deadline(timeout)
         try:
-            while True:
-                message = self.connection.receive(deadline)
-                if "event" in message and message.get("request") == self.request:
-                    return message
+            return self.connection.event(self.request, _deadline(timeout))
         except TimeoutError:
             return None
 

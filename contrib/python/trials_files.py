@@ -7,7 +7,9 @@ All else goes through as it is, for trialsd to judge. What is wrong is a ValueEr
 and the key."""
 
 import json
+import math
 import os
+import stat
 
 from trials import path
 
@@ -28,6 +30,43 @@ def _once(pairs):
     return result
 
 
+def _no_number(word):
+    raise ValueError("%s is no number of JSON" % word)
+
+
+def _check(value):
+    """What JSON can say, and trialsd cannot be told."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            _check(key)
+            _check(one)
+    elif isinstance(value, list):
+        for one in value:
+            _check(one)
+    elif isinstance(value, str):
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError("a text in it has half a character (\\u%04x)" % next(
+                ord(letter) for letter in value if 0xd800 <= ord(letter) < 0xe000)) from None
+    elif isinstance(value, float) and not math.isfinite(value) or \
+            isinstance(value, int) and not -(1 << 63) <= value < 1 << 64:
+        raise ValueError("a number in it is too large")
+
+
+def read_small_file(what, file, most):
+    """At most so many bytes of it. A FIFO or a device is not waited for."""
+    try:
+        descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise ValueError("%s: %s is no file" % (what, file))
+        with os.fdopen(descriptor, "rb") as opened:
+            return opened.read(most)
+    except OSError as error:
+        raise ValueError("%s: %s: %s" % (what, file, error.strerror)) from None
+
+
 def read_object(file):
     """The JSON object in a file."""
     try:
@@ -35,7 +74,8 @@ def read_object(file):
             data = opened.read(FILE_BYTES_MAX + 1)
         if len(data) > FILE_BYTES_MAX:
             raise ValueError("it is larger than %d bytes" % FILE_BYTES_MAX)
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_number)
+        _check(value)
     except json.JSONDecodeError as error:
         raise ValueError("%s: not JSON: %s" % (file, error)) from None
     except OSError as error:
@@ -80,6 +120,8 @@ def _skip_dot(text):
 
 def host_path(text, folder):
     """The absolute path that this means in a file of that folder."""
+    if "\0" in text:
+        raise ValueError("a path has a NUL in it: %s" % text.replace("\0", "\\0"))
     if text.startswith("/"):
         return text
     if text == "~" or text.startswith("~/"):
@@ -162,7 +204,7 @@ def arm_spec(file, secret_files=()):
     if "providers" in arm:
         spec["providers"] = _named(file, "providers", arm["providers"], ("name", "model"))
     environment = arm.get("environment", {})
-    if isinstance(environment, list):
+    if isinstance(environment, list) and all(isinstance(name, str) for name in environment):
         environment = dict.fromkeys(environment)
     if not isinstance(environment, dict):
         raise ValueError("%s: environment: takes a map of variables (null: a launch may set it), or a "
@@ -189,7 +231,8 @@ def bar_spec(file):
     if ("standard" in bar) == ("standard_file" in bar):
         raise ValueError("%s: takes one of standard and standard_file" % file)
     for key in ("seats", "stand_ins"):
-        for seat in bar.get(key, []):
+        seats = bar.get(key, [])
+        for seat in seats if isinstance(seats, list) else [None]:
             if not isinstance(seat, dict):
                 raise ValueError("%s: %s: takes a list of maps" % (file, key))
             check_keys("%s: %s" % (file, key), seat, SEAT_KEYS)
@@ -198,13 +241,12 @@ def bar_spec(file):
         standard = bar["standard_file"]
         if not isinstance(standard, str) or not standard:
             raise ValueError("%s: standard_file: takes a path" % file)
+        if "\0" in standard:
+            raise ValueError("%s: standard_file: a path has no NUL in it" % file)
         standard = os.path.join(folder, standard)
+        data = read_small_file("%s: standard_file" % file, standard, STANDARD_BYTES_MAX + 1)
         try:
-            with open(standard, "rb") as opened:
-                data = opened.read(STANDARD_BYTES_MAX + 1)
             spec["standard"] = data.decode("utf-8")
-        except OSError as error:
-            raise ValueError("%s: standard_file: %s: %s" % (file, standard, error.strerror)) from None
         except UnicodeDecodeError:
             raise ValueError("%s: standard_file: %s is no UTF-8 text" % (file, standard)) from None
         if len(data) > STANDARD_BYTES_MAX:

@@ -120,7 +120,7 @@ def judge_anew(client, patience, file, folder, plan, bar):
 def has_begun(client, patience, folder, plan):
     """Whether trialsd has accepted anything of it. What it did while nobody listened, it tells."""
     labels = {"experiment": plan["name"], "run": plan["run"]}
-    return plan["accepted"] or bool(folder.ended()) or any(
+    return plan["accepted"] or folder.has_worked(plan) or bool(folder.ended()) or any(
         client.pages("list", "trials", patience, labels=labels))
 
 

@@ -12,26 +12,27 @@ somebody who says so, for nothing that the Arms did depends on it.
     FOLDER/tasks/TASK            the repository as it was when the Experiment began; TASK.prompt
     FOLDER/repositories/…        one for each launch of a Trial: ARM/TASK/REPEAT.ATTEMPT
     FOLDER/ended/ID.json         what came of each launch, for when trialsd has pruned it
-    FOLDER/lock                  held while a scheduler runs
+    FOLDER/journal               what was made here, and what trialsd accepted; kept.py has both
+    FOLDER/lock                  held while a scheduler runs, and the mark of the folder
 
 Everything is made beside its place, synced and renamed, so that what has its name is whole, whenever
 a scheduler was killed. What it was about to launch, trialsd knows by its key."""
 
 import base64
-import fcntl
 import hashlib
 import json
 import os
 import re
 import secrets
-import shutil
 import stat
 import subprocess
 import tempfile
 import time
 
 import trials_files
-from trials_files import check_keys, host_path, read_object
+from kept import DIRECTORY, Own, Wrong, differs
+from shape import NUMBER, fits
+from trials_files import check_keys, host_path, read_object, read_small_file
 
 FORM = 2
 KEYS = ("name", "arms", "tasks", "repeats", "bar", "attempts", "retry_seconds", "outputs", "limits",
@@ -46,8 +47,18 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 SHORT = 60  # letters of what was, and of what is, where both are told
 
 
-class Wrong(Exception):
-    """The file, or what is kept, is not as it must be; the text is for a person."""
+VOTER = {"seat": str, "withheld": bool, "because": [str], "voter": (str, None), "families": [str]}
+PLAN = {"name": str, "run": str, "begun_at": int, "accepted": bool, "asked": dict, "judging": dict,
+        "arms": [{"name": str, "id": str, "families": [str]}], "tasks": [str], "repeats": int,
+        "bar": (None, {"name": str, "id": str, "votes": int, "breadth?": int,
+                       "seats": [{"name": str, "families?": [str]}]}),
+        "voters": dict, "outputs": bool, "limits": (None, dict), "grader_limits": (None, dict),
+        "priority": int, "state_folder": str}
+RECORD = {"id": int, "key": str, "labels": dict, "outcome": str, "cause?": str, "message?": str, "hint?": str,
+          "ended_at?": NUMBER, "wall_seconds?": NUMBER, "exit_code?": int, "exit_signal?": int,
+          "families?": [str], "verdict?": {"vote": ("pass", "fail"), "reason?": str},
+          "tokens?": (None, {"input": int, "output": int}), "spoiled?": str}
+RECORD_BYTES_MAX = 1 << 20
 
 
 class Changed(Exception):
@@ -91,47 +102,6 @@ def digest(value):
     return hashlib.sha256(to_json(value).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def remove_tree(folder):
-    subprocess.run(["chmod", "-R", "u+rwx", "--", folder], check=False, stderr=subprocess.DEVNULL)
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def remove_leftovers(folder):
-    """What a killed scheduler left of a copy that has no name yet. Only called with the lock held."""
-    for parent, folders, files in os.walk(folder):
-        for name in [name for name in folders if name.startswith(".new-")]:
-            folders.remove(name)
-            remove_tree(os.path.join(parent, name))
-        for name in files:
-            if name.startswith(".new-"):
-                os.unlink(os.path.join(parent, name))
-        # Repositories themselves are not looked into.
-        if os.path.dirname(os.path.dirname(parent)) == os.path.join(folder, "repositories") or \
-                parent == os.path.join(folder, "tasks"):
-            folders.clear()
-
-
-def copy_trees(pairs):
-    """Copies each source to its target, if that is not there yet."""
-    made = []
-    for source, target in pairs:
-        if os.path.isdir(target):
-            continue
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        new = tempfile.mkdtemp(prefix=".new-", dir=os.path.dirname(target))
-        done = subprocess.run(["cp", "-a", "--reflink=auto", "-T", "--", os.path.realpath(source), new],
-                              check=False, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        if done.returncode != 0:
-            remove_tree(new)
-            raise Wrong("%s cannot be copied: %s" % (source, done.stderr.decode(errors="replace").strip()))
-        made.append((new, target))
-    if made:
-        subprocess.run(["sync", "-f", made[0][0]], check=False, stderr=subprocess.DEVNULL)
-    for new, target in made:
-        os.rename(new, target)
-        sync(os.path.dirname(target))
-
-
 # --- The file -------------------------------------------------------------------------------------
 
 
@@ -158,6 +128,14 @@ def limits_of(what, value):
     if value is not None:
         trials_files.check_limits(what, value)
     return value
+
+
+def distinct_tasks(names):
+    distinct("tasks", names)
+    for name in names:
+        if name + ".prompt" in names:
+            raise Wrong("tasks: %s and %s.prompt cannot both be there: prompts are kept under such names" % (
+                name, name))
 
 
 def distinct(what, names):
@@ -196,7 +174,7 @@ class File:
         distinct("arms", [arm["name"] for arm in self.arms])
         self.tasks = [self._task(number, task)
                       for number, task in enumerate(a_list("tasks", value.get("tasks")), 1)]
-        distinct("tasks", [task["name"] for task in self.tasks])
+        distinct_tasks([task["name"] for task in self.tasks])
         self.bar = trials_files.bar_spec(self._file("bar", value["bar"])) if "bar" in value else None
         self.folder = os.path.realpath(self._at("folder", value.get("folder", self.name + ".run")))
 
@@ -243,11 +221,7 @@ class File:
             prompt = task["prompt"].encode("utf-8")
         else:
             file = self._at(what + "prompt_file", task["prompt_file"])
-            try:
-                with open(file, "rb") as opened:
-                    prompt = opened.read(PROMPT_BYTES_MAX + 1)
-            except OSError as error:
-                raise Wrong("%sprompt_file: %s: %s" % (what, file, error.strerror)) from None
+            prompt = read_small_file(what + "prompt_file", file, PROMPT_BYTES_MAX + 1)
         if len(prompt) > PROMPT_BYTES_MAX:
             raise Wrong(what + "the prompt is larger than %d bytes" % PROMPT_BYTES_MAX)
         return {"name": name, "prompt": prompt,
@@ -272,6 +246,21 @@ class File:
 # --- What is kept ---------------------------------------------------------------------------------
 
 
+def is_elsewhere(git):
+    """Whether what git needs of a repository lies outside of its .git in part."""
+    if not os.path.isdir(git) or os.path.islink(git):
+        return os.path.lexists(git)
+    if any(os.path.lexists(os.path.join(git, name)) for name in ("objects/info/alternates", "commondir")):
+        return True
+    links = [os.path.join(git, name) for name in ("objects", "refs", "packed-refs", "config", "HEAD")]
+    for folder in (os.path.join(git, name) for name in ("objects", "objects/pack", "refs", "refs/heads")):
+        if os.path.isdir(folder):
+            links += [os.path.join(folder, name) for name in os.listdir(folder)]
+    return any(os.path.islink(link) and (
+        os.readlink(link).startswith("/") or
+        not os.path.realpath(link).startswith(os.path.realpath(git) + "/")) for link in links)
+
+
 def check_repository(what, path, folder):
     """A copy must hold all that git needs, nothing but that path must lead to it, and it ends."""
     try:
@@ -280,8 +269,7 @@ def check_repository(what, path, folder):
         raise Wrong("%s: %s: %s" % (what, path, error.strerror)) from None
     if not stat.S_ISDIR(mode):
         raise Wrong("%s: %s is no folder" % (what, path))
-    git = os.path.join(path, ".git")
-    if os.path.isfile(git) or os.path.lexists(os.path.join(git, "objects/info/alternates")):
+    if is_elsewhere(os.path.join(path, ".git")):
         raise Wrong("%s: %s keeps its objects elsewhere, so that a copy of it would be no repository: git "
                     "clone --no-hardlinks --dissociate %s ANOTHER" % (what, path, path))
     if all(os.path.exists(os.path.join(path, name)) for name in ("HEAD", "objects", "refs")):
@@ -290,6 +278,40 @@ def check_repository(what, path, folder):
     if (folder + "/").startswith(os.path.realpath(path).rstrip("/") + "/"):
         raise Wrong('%s: the folder of this Experiment, %s, is inside of %s: give "folder" a place '
                     'outside' % (what, folder, path))
+
+
+def check_apart(file):
+    """What is kept must not be copied with what it is kept of, nor mixed with it."""
+    def holds(outer, inner):
+        return (inner + "/").startswith(outer.rstrip("/") + "/")
+
+    for task in file.tasks:
+        path = os.path.realpath(task["repository"])
+        if holds(path, file.folder) or holds(file.folder, path):
+            raise Wrong('tasks: %s: %s and the folder of this Experiment, %s, are not apart: give "folder" a '
+                        'place outside of all repositories' % (task["name"], path, file.folder))
+
+
+def spoiled(path):
+    """What stands in the way of all who would look at this result, and its own Trial put there; or None."""
+    try:
+        folder = os.open(path, DIRECTORY)
+    except PermissionError:
+        return "it is closed to everybody"
+    except OSError:
+        return None  # taken away, which its Trial cannot do
+    try:
+        git = os.lstat(".git", dir_fd=folder)
+        if not stat.S_ISDIR(git.st_mode):
+            return "its .git is no folder any more"
+        os.lstat(".git/objects/info/alternates", dir_fd=folder)
+        return "its .git has been made to take objects from elsewhere"
+    except PermissionError:
+        return "it is closed to everybody"
+    except OSError:
+        return None
+    finally:
+        os.close(folder)
 
 
 def git_says(path, *arguments):
@@ -316,42 +338,7 @@ def notes_on_repository(path):
     return []
 
 
-class Folder:
-    def __init__(self, path):
-        self.path = path
-        self.lock = None
-
-    def at(self, *names):
-        return os.path.join(self.path, *names)
-
-    def take(self):
-        """Held until this process ends. BlockingIOError: another scheduler has it."""
-        os.makedirs(self.path, exist_ok=True)
-        ours = any(os.path.lexists(self.at(name)) for name in ("lock", "plan.json"))
-        if os.listdir(self.path) and not ours:
-            raise Wrong('%s has files in it, and is no folder of an Experiment: give "folder" another '
-                        "place" % self.path)
-        self.lock = open(self.at("lock"), "ab")
-        fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if not is_at(self.lock, self.at("lock")):
-            raise BlockingIOError("another one has just left, and took its lock along")
-        for name in ("tasks", "repositories", "ended"):
-            os.makedirs(self.at(name), exist_ok=True)
-        remove_leftovers(self.path)
-
-    def leave(self):
-        """Where nothing was frozen nothing stays. What somebody else put there does."""
-        if os.path.lexists(self.at("plan.json")):
-            return
-        remove_tree(self.at("tasks"))
-        try:
-            for name in ("repositories", "ended"):
-                os.rmdir(self.at(name))
-            os.unlink(self.at("lock"))
-            os.rmdir(self.path)
-        except OSError:
-            pass
-
+class Folder(Own):
     def plan(self):
         """None: nothing is frozen."""
         try:
@@ -359,11 +346,15 @@ class Folder:
                 plan = json.loads(file.read())
         except FileNotFoundError:
             return None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise Wrong("%s: %s. Nothing can go on without it: move the folder away, and the Experiment "
                         "begins anew" % (self.at("plan.json"), error)) from None
         if not isinstance(plan, dict) or plan.get("form") != FORM:
             raise Wrong("%s is not of a form that this thirdshift knows" % self.at("plan.json"))
+        names = [arm["name"] for arm in plan["arms"]] if fits(plan, PLAN) else None
+        if not names or plan["bar"] and not fits(plan["voters"], dict.fromkeys(names, [VOTER])):
+            raise Wrong("%s is damaged. Nothing can go on without it: move the folder away, and the "
+                        "Experiment begins anew" % self.at("plan.json"))
         return plan
 
     def begin(self, file, arms, bar, voters, state_folder):
@@ -371,12 +362,10 @@ class Folder:
         for task in file.tasks:
             check_repository("tasks: " + task["name"], task["repository"], self.path)
         # Of an earlier beginning of which nothing was launched: the repositories may have changed since.
-        for name in ("tasks", "repositories"):
-            remove_tree(self.at(name))
-            os.makedirs(self.at(name))
-        copy_trees((task["repository"], self.at("tasks", task["name"])) for task in file.tasks)
+        self.discard()
+        self.copy((task["repository"], "tasks/" + task["name"]) for task in file.tasks)
         for task in file.tasks:
-            write_file(self.at("tasks", task["name"] + ".prompt"), task["prompt"])
+            self.write("tasks/%s.prompt" % task["name"], task["prompt"], told=True)
         plan = {"form": FORM, "name": file.name, "run": secrets.token_hex(4), "begun_at": int(time.time()),
                 "accepted": False, "asked": file.asked(), "judging": file.judging(), "arms": arms,
                 "tasks": [task["name"] for task in file.tasks], "repeats": file.repeats, "bar": bar,
@@ -388,7 +377,7 @@ class Folder:
 
     def keep(self, plan):
         check_key(plan)
-        write_file(self.at("plan.json"), to_json(plan).encode("utf-8", "surrogateescape"))
+        self.write("plan.json", to_json(plan).encode("utf-8", "surrogateescape"))
 
     def accepted(self, plan):
         """trialsd has a Trial of it: from now on it is as it is."""
@@ -396,8 +385,20 @@ class Folder:
             plan["accepted"] = True
             self.keep(plan)
 
+    def is_touched(self, name, task):
+        """A copy is there, and somebody has worked in it."""
+        return name in self.made and os.path.lexists(self.at(name)) and differs(
+            self.at(name), self.at("tasks", task))
+
+    def has_worked(self, plan):
+        """What only a Trial can have left: it was accepted, and nobody came to hear of it."""
+        start = key_of(plan, "", "", 0, 0).partition("//")[0] + "/"
+        return any(key.startswith(start) for key in self.launched) or any(
+            self.is_touched(name, name.split("/")[2]) for name, (thing, _) in self.made.items()
+            if thing == "copy" and name.startswith("repositories/"))
+
     def keep_ended(self, record):
-        write_file(self.at("ended", "%d.json" % record["id"]), to_json(record).encode())
+        self.write("ended/%d.json" % record["id"], to_json(record).encode())
 
     def ended(self):
         """All that was kept, oldest first."""
@@ -410,18 +411,14 @@ class Folder:
                            key=lambda name: int(name[:-5])):
             try:
                 with open(self.at("ended", name), "rb") as file:
-                    records.append(json.loads(file.read()))
-            except (OSError, ValueError) as error:
+                    record = json.loads(file.read(RECORD_BYTES_MAX + 1))
+                if not fits(record, RECORD) or record["id"] != int(name[:-5]):
+                    raise ValueError("it is damaged")
+                records.append(record)
+            except (OSError, ValueError, RecursionError) as error:
                 raise Wrong("%s: %s. If trialsd still has Trial %s, remove the file" % (
                     self.at("ended", name), error, name[:-5])) from None
         return records
-
-
-def is_at(file, path):
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
-    except FileNotFoundError:
-        return False
 
 
 # --- What has changed -----------------------------------------------------------------------------

@@ -17,10 +17,11 @@ COUNTED = ("delivered", "failed", "timed_out", "stalled", "out_of_memory")
 # What speaks of nobody: another launch may do better. A canceled one somebody did not want, until they
 # ask for another.
 AGAIN = ("void", "interrupted", "lost")
+PRUNED = "pruned"  # a cause of thirdshift's own: trialsd has it no more, and its end was not seen
 KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at", "started_at", "ended_at",
         "wall_seconds", "cpu_seconds", "memory_peak", "outcome", "cause", "ended_by", "message", "hint",
         "exit_code", "exit_signal", "commit", "families", "verdict", "of", "bar", "seat", "harness",
-        "tokens")
+        "tokens", "spoiled")
 
 
 def record_of(trial):
@@ -35,6 +36,7 @@ class Cell:
         self.voters = [voter["voter"] for voter in plan["voters"].get(arm, []) if voter["voter"]]
         self.votes = {seat: {} for seat in self.voters}  # of the Trial that counts. number: Grader
         self.refused = {}  # seat: why trialsd takes no Grader for it
+        self.more = False  # somebody asked for so many attempts
 
     def __str__(self):
         return "%s, %s, %d" % (self.arm, self.task, self.repeat)
@@ -65,16 +67,24 @@ class Cell:
         trial = self.trial()
         if not trial or "outcome" not in trial or trial.get("wanted_again"):
             return True
-        return trial["outcome"] in AGAIN and max(self.attempts) < limit
+        return trial["outcome"] in AGAIN and self.may_repeat(trial) and max(self.attempts) < limit
+
+    def may_repeat(self, trial):
+        """It may have done all that it was launched for: another one is somebody's decision."""
+        return trial.get("cause") != PRUNED or self.more
+
+    def spoiled(self):
+        """What its Trial did, so that nobody can look at the result; or None."""
+        return (self.counted() or {}).get("spoiled")
 
     def seat_is_open(self, seat, limit):
         """Its vote may still come."""
         grader = self.grader(seat)
         if grader and "outcome" not in grader:
             return True
-        return seat not in self.refused and (
+        return seat not in self.refused and not self.spoiled() and (
             not grader or grader.get("wanted_again", False) or
-            (is_lost_vote(grader) and max(self.votes[seat]) < limit))
+            (is_lost_vote(grader) and self.may_repeat(grader) and max(self.votes[seat]) < limit))
 
     def open_seats(self, limit):
         return [seat for seat in self.voters if self.counted() and self.seat_is_open(seat, limit)]
@@ -112,10 +122,24 @@ class Cell:
             return None
         if self.open_seats(limit):
             return "open"
-        needed = self.plan["bar"]["votes"]
-        votes = [verdict["vote"] for verdict in self.verdicts().values()]
-        decided = [vote for vote in ("pass", "fail") if votes.count(vote) >= needed]
+        decided = [vote for vote in ("pass", "fail") if self.decides(vote)]
+        if not decided and self.spoiled():
+            return "fail"
         return decided[0] if len(decided) == 1 else "undecided"
+
+    def decides(self, vote):
+        """Whether so many say so, and of so many families, as the Bar asks for."""
+        bar, verdicts = self.plan["bar"], self.verdicts()
+        seats = [seat for seat in verdicts if verdicts[seat]["vote"] == vote]
+        families = {family for voter in self.plan["voters"][self.arm] if voter["voter"] in seats
+                    for family in voter["families"]}
+        return len(seats) >= bar["votes"] and len(families) >= bar.get("breadth", 0)
+
+
+def pruned(number, more):
+    which = "its Trial" if number is None else "Trial %d" % number
+    return dict(more, id=number, outcome="void", cause=PRUNED,
+                message="trialsd has no longer %s: it was pruned before it was seen how it ended" % which)
 
 
 def is_lost_vote(grader):
@@ -127,12 +151,33 @@ def after(trial, delay):
 
 
 class Results:
-    def __init__(self, plan):
+    def __init__(self, plan, more=False):
+        """more: somebody asked for so many attempts."""
         self.plan = plan
         # All Arms have their turn early, whatever ends the Experiment too soon.
         self.cells = {(arm["name"], task, repeat): Cell(plan, arm["name"], task, repeat)
                       for repeat in range(1, plan["repeats"] + 1) for task in plan["tasks"]
                       for arm in plan["arms"]}
+
+        for cell in self.cells.values():
+            cell.more = more
+
+    def settle(self, launched, listed):
+        """What was launched, and trialsd lists no more. [(cell, what is told of it)]
+
+        listed: keys, of a list that was begun after the last of the launches."""
+        settled = []
+        for key, told in launched.items():
+            place = self.place(dict(told, key=key))
+            if not place or key in listed:
+                continue
+            cell, attempt, seat, vote = place
+            known = cell.attempts if seat is None else cell.votes.get(seat, {})
+            if not known.get(attempt if seat is None else vote, {}).get("outcome"):
+                trial = pruned(told["id"], dict(told, key=key))
+                cell.take(trial, attempt, seat, vote)
+                settled.append((cell, trial))
+        return settled
 
     def place(self, trial):
         """(cell, attempt, seat, vote) of a Trial of this Experiment, or None."""
@@ -142,7 +187,7 @@ class Results:
             place = (int(labels["attempt"]), labels.get("seat"),
                      int(labels["vote"]) if "seat" in labels else None)
             key = key_of(self.plan, cell.arm, cell.task, cell.repeat, *place)
-        except (KeyError, ValueError):
+        except (KeyError, TypeError, ValueError):
             return None
         return (cell, *place) if trial.get("key") == key else None
 
@@ -260,6 +305,7 @@ def arm_summary(plan, arm, cells, limit):
                 "trials": len(tokens)} if tokens else None)
     if plan["bar"]:
         summary.update(panel_summary([cell for cell in cells if cell.counted()], limit),
+                       spoiled=sum(bool(cell.spoiled()) for cell in cells),
                        panel_seats=plan["voters"][arm["name"]])
     return summary
 
@@ -271,6 +317,8 @@ def panel_summary(cells, limit):
     for cell in cells:
         verdicts, still_open = cell.verdicts(), cell.open_seats(limit)
         for seat in cell.voters:
+            if cell.spoiled() and seat not in verdicts:
+                continue
             words.append(verdicts[seat]["vote"] if seat in verdicts else
                          "open" if seat in still_open else "void")
             if words[-1] == "void":
@@ -302,7 +350,8 @@ def trial_row(plan, cell, limit):
     row = {"arm": cell.arm, "families": trial.get("families", families), "task": cell.task,
            "repeat": cell.repeat, "launches": len(cell.attempts)}
     row.update({key: trial[key] for key in ("id", "outcome", "cause", "message", "exit_code", "exit_signal",
-                                            "wall_seconds", "tokens") if trial.get(key) is not None})
+                                            "wall_seconds", "tokens", "spoiled")
+                if trial.get(key) is not None})
     if "wall_seconds" in row:
         row["wall_seconds"] = round(row["wall_seconds"], 3)
     if plan["bar"] and cell.counted():
@@ -392,9 +441,10 @@ def table(told):
         yield from notes(arm)
     if judged:
         bar = told["bar"]
-        yield "Bar %s: %s; %s%s" % (
+        yield "Bar %s: %s%s; %s%s" % (
             bar["name"],
             "%d votes that agree decide" % bar["votes"] if bar["votes"] > 1 else "1 vote decides",
+            ", of %d families" % bar["breadth"] if bar.get("breadth", 1) > 1 else "",
             ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
     if told["over"] and any(arm["void"] or arm.get("void_votes") for arm in told["arms"]):
@@ -419,6 +469,12 @@ def notes(arm):
         yield "%s: canceled: %d (run --canceled launches them again)" % (arm["name"], arm["canceled"])
     if arm["unfinished"]:
         yield "%s: unfinished: %d" % (arm["name"], arm["unfinished"])
+    if arm["void_causes"].get(PRUNED):
+        yield "%s: pruned before it was seen how they ended: %d (--attempts launches them again)" % (
+            arm["name"], arm["void_causes"][PRUNED])
+    if arm.get("spoiled"):
+        yield "%s: results that their own Trial closed to everybody, each of them a fail: %d" % (
+            arm["name"], arm["spoiled"])
     if arm.get("void_votes"):
         yield "%s: votes that are void: %s" % (arm["name"], causes_text(arm["void_votes"]))
     if arm.get("votes", {}).get("open"):

@@ -12,28 +12,34 @@ import textwrap
 import time
 
 import trials
-from experiment import copy_trees, key_of, labels_of
-from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, number_of, plain, record_of
+from experiment import key_of, labels_of, spoiled
+from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, number_of, plain, pruned, record_of
 from terminal import say, warn
 
 BATCH = 8  # launched, then what happened meanwhile is looked at
 EVENTS = 256  # of all Trials of trialsd, looked at between two launches
+UNSEEN = ("no_result", "sandbox_unavailable")  # why a Grader could not look at the result
 QUIET_SECONDS = 60  # then it is looked at what is waited for
 REASON_LETTERS = 300  # of a Grader's, on the terminal
 
 
-def load(client, patience, folder, plan):
+def load(client, patience, folder, plan, more=False):
     """All that is known of its Trials. client: None where trialsd is not to be asked."""
-    results = Results(plan)
+    results = Results(plan, more)
     for record in folder.ended():
         place = results.place(record)
         if place:
             place[0].take(record, *place[1:])
-    labels = {"experiment": plan["name"], "run": plan["run"]}
-    for trial in client.pages("list", "trials", patience, labels=labels) if client else ():
+    if not client:
+        return results
+    folder.read_journal()
+    labels, listed = {"experiment": plan["name"], "run": plan["run"]}, set()
+    for trial in client.pages("list", "trials", patience, labels=labels):
+        listed.add(trial.get("key"))
         place = results.place(trial)
         if place:
             place[0].take(trial, *place[1:])
+    results.settle(folder.launched, listed)
     return results
 
 
@@ -41,11 +47,12 @@ def load(client, patience, folder, plan):
 
 
 class Scheduler:
-    def __init__(self, client, file, folder, plan, attempts, patience):
+    def __init__(self, client, file, folder, plan, attempts, patience, more=False):
+        """more: somebody asked for so many attempts."""
         self.client, self.folder, self.plan = client, folder, plan
         self.attempts, self.patience, self.delay = attempts, patience, file.retry_seconds
         self.labels = {"experiment": plan["name"], "run": plan["run"]}
-        self.results = Results(plan)
+        self.results = Results(plan, more)
         self.away = None  # since when trialsd is
         self.told = set()  # notes, each once
         self.hold = None  # what was told of it last
@@ -58,7 +65,9 @@ class Scheduler:
         while True:
             try:
                 with self.client.watch() as changes:
-                    self._list()
+                    listed = self._list()
+                    self._hear(changes, 0.001)
+                    self._settle(listed)
                     self._tell_hold(self.client.patiently("status", self.patience))
                     self.away = None
                     if canceled:
@@ -68,8 +77,22 @@ class Scheduler:
                 self._wait_for(error)
 
     def _list(self):
+        """The keys of all that trialsd has."""
+        listed = set()
         for trial in self.client.pages("list", "trials", self.patience, labels=self.labels):
+            listed.add(trial.get("key"))
             self._take(trial)
+        return listed
+
+    def _settle(self, listed):
+        for cell, trial in self.results.settle(self.folder.launched, listed):
+            self._tell_pruned(cell, trial)
+
+    def _tell_pruned(self, cell, trial):
+        text = "%s: void, pruned: %s" % (cell, trial["message"])
+        if not cell.more:
+            text += "; --attempts N launches it once more, on a fresh copy"
+        say(text)
 
     def _want_again(self):
         for cell in self.results.cells.values():
@@ -115,26 +138,45 @@ class Scheduler:
                 self._launch(due[:BATCH])
             # What has come is looked at at once, else until something comes or is due.
             wait = 0.001 if due else min([QUIET_SECONDS] + [wanted[4] - now for wanted in later])
-            for _ in range(EVENTS):
-                event = changes.next(max(wait, 0.001))
-                if not event:
-                    break
-                if event["event"] == "state":
-                    self._take(event["body"]["trial"])
-                if event["event"] == "queue":
-                    self._tell_hold(event["body"])
-                wait = 0.001
+            self._hear(changes, max(wait, 0.001))
             if wait >= QUIET_SECONDS:
                 self._list()
 
+    def _hear(self, changes, wait):
+        """What has come, waited for so long."""
+        for _ in range(EVENTS):
+            event = changes.next(wait)
+            if not event:
+                break
+            if event["event"] == "state":
+                self._take(event["body"]["trial"])
+            if event["event"] == "queue":
+                self._tell_hold(event["body"])
+            wait = 0.001
+
+    @staticmethod
+    def _copy(cell, attempt):
+        """Its name in the folder."""
+        return "repositories/%s/%s/%d.%d" % (cell.arm, cell.task, cell.repeat, attempt)
+
     def _repository(self, cell, attempt):
-        return self.folder.at("repositories", cell.arm, cell.task, "%d.%d" % (cell.repeat, attempt))
+        return self.folder.at(self._copy(cell, attempt))
+
+    def _has_run(self, cell, attempt):
+        """trialsd accepted it when nobody lived to write that down, and it was pruned since."""
+        if not self.folder.is_touched(self._copy(cell, attempt), cell.task):
+            return False
+        trial = pruned(None, {})
+        cell.take(trial, attempt)
+        self._tell_pruned(cell, trial)
+        return True
 
     def _launch(self, wanted):
-        copy_trees((self.folder.at("tasks", cell.task), self._repository(cell, attempt))
-                   for cell, attempt, seat, _, _ in wanted if seat is None)
+        wanted = [one for one in wanted if one[2] or not self._has_run(*one[:2])]
+        self.folder.copy((self.folder.at("tasks", cell.task), self._copy(cell, attempt))
+                         for cell, attempt, seat, _, _ in wanted if seat is None)
         for cell, attempt, seat, vote, _ in wanted:
-            if seat in cell.refused:
+            if seat in cell.refused or (seat and cell.spoiled()):
                 continue
             place = (cell.arm, cell.task, cell.repeat, attempt, seat, vote)
             body = self._trial(cell, attempt) if seat is None else self._grader(cell, seat)
@@ -158,6 +200,8 @@ class Scheduler:
 
     def _no_grader(self, cell, seat, error):
         """In this run. Where the result is gone that is so for every seat."""
+        if self._is_spoiled(cell):
+            return
         text, seats = str(error), [seat]
         repository = self._repository(cell, max(cell.attempts))
         if error.code == "not_found":
@@ -168,6 +212,16 @@ class Scheduler:
             seats = cell.open_seats(self.attempts)
         cell.refused.update(dict.fromkeys(seats, text))
         say("%s: no Grader%s: %s" % (cell, " for seat " + seat if seats == [seat] else "", text))
+
+    def _is_spoiled(self, cell):
+        """Once a Grader could not be begun: whether the Trial itself made that so, which is kept."""
+        text = spoiled(self._repository(cell, max(cell.attempts)))
+        if text and not cell.spoiled():
+            trial = cell.counted()
+            trial["spoiled"] = text
+            self.folder.keep_ended(trial)
+            say("%s: its Trial left a result that nobody can look at, which is a fail: %s" % (cell, text))
+        return bool(text)
 
     def _trial(self, cell, attempt):
         arm = next(arm for arm in self.plan["arms"] if arm["name"] == cell.arm)
@@ -197,6 +251,8 @@ class Scheduler:
         if not place:
             return
         cell, attempt, seat, vote = place
+        if not kept:
+            self.folder.has_launched(trial)
         if "outcome" not in trial or kept:
             cell.take(trial, attempt, seat, vote)
             if trial.get("hold") == "login":  # of this one alone
@@ -212,6 +268,8 @@ class Scheduler:
         self.folder.keep_ended(trial)
         cell.take(trial, attempt, seat, vote)
         self._tell(cell, trial, attempt, seat, vote)
+        if seat is not None and cell.counted() and trial.get("cause") in UNSEEN:
+            self._is_spoiled(cell)
 
     def _tokens(self, trial):
         name = (trial.get("harness") or {}).get("name")

@@ -174,6 +174,32 @@ def bytes_that_are_no_frame_end_the_connection():
 
 
 @case
+def what_python_takes_for_the_same_is_not():
+    for answer in (packed({"reply": 2.0, "ok": {}}), packed({"reply": True, "ok": {}}), packed({"reply": [2], "ok": {}})):
+        with Peer(answer) as peer, trials.Client(peer.path) as client:
+            raises(trials.NoAnswer, client.call, "list", timeout=0.2)
+    for error in ({"code": ["busy"], "message": "no"}, {"code": "busy", "message": b"no"},
+                  {"code": "busy", "message": "no", "hint": 5}):
+        with Peer({"error": error}, {"ok": {}}) as peer, trials.Client(peer.path) as client:
+            equal(raises(trials.Broken, client.call, "list").code, "protocol")
+            equal(client.call("list"), {}, "on another connection")
+    for version in (True, 1.0, "1"):
+        with Peer({"ok": {"version": version, "program": "p"}}, hello=False) as peer:
+            raises(trials.Broken, trials.Client(peer.path).call, "list")
+
+
+@case
+def events_that_are_none_end_the_connection():
+    for event in ({"event": "log"}, {"event": "log", "body": []}, {"event": "log", "body": {"data": 5}}, {"event": 5, "body": {}},
+                  {"event": "gap", "body": {"from": 1}}, {"event": "gap", "body": {"from": 1.0, "to": 2}}):
+        with Peer(packed({"reply": 2, "ok": {}}) + packed(dict(event, request=2))) as peer:
+            raises(trials.Broken, list, trials.Client(peer.path).output(1))
+    with Peer(packed({"reply": 2, "ok": {}}) + packed({"event": "state", "request": 2})) as peer, \
+            trials.Client(peer.path).watch() as changes:
+        raises(trials.Broken, changes.next, 5)
+
+
+@case
 def the_last_word_of_a_daemon_that_closes_is_told():
     last = packed({"reply": 0, "error": {"code": "bad_request", "message": "what is that"}})
     with Peer(last, {"ok": {}}) as peer, trials.Client(peer.path) as client:

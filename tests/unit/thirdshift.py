@@ -18,7 +18,7 @@ sys.path[:0] = [os.path.join(TOP, name) for name in ("tests", "contrib/python", 
 import results  # noqa: E402
 import scheduler  # noqa: E402
 import trials_files  # noqa: E402
-from experiment import (Changed, File, Folder, Wrong, check_same, copy_trees, judging_changes, key_of,  # noqa: E402
+from experiment import (Changed, File, Folder, Wrong, check_same, judging_changes, key_of,  # noqa: E402
                         labels_of, notes_on_repository)
 from host import write  # noqa: E402
 from results import Cell, Results, TokenCount, summary, table  # noqa: E402
@@ -169,7 +169,7 @@ def where_nothing_was_frozen_nothing_stays():
     with Place() as place:
         folder = Folder(place.at("e.run"))
         folder.take()
-        write(folder.at("tasks/one/file"), "x")
+        folder.copy([(place.at("one"), "tasks/one")])
         folder.leave()
         true(not os.path.exists(folder.path), "it stays")
         folder = Folder(place.at("e.run"))
@@ -192,25 +192,6 @@ def a_folder_with_files_of_others_is_left_as_it_is():
         equal(os.listdir(place.at("mine")), ["tasks"])
         os.mkdir(place.at("empty"))
         Folder(place.at("empty")).take()
-
-
-@case
-def a_lock_that_was_left_is_not_held():
-    with Place() as place:
-        class Late(Folder):
-            """Opens the lock just before who has it leaves."""
-
-            def at(self, *names):
-                found = super().at(*names)
-                if names == ("lock",):
-                    self.asked += 1
-                    if self.asked == 2:
-                        os.unlink(found)
-                return found
-
-        late = Late(place.at("f.run"))
-        late.asked = -1  # the first is whether it is there
-        raises(BlockingIOError, late.take)
 
 
 @case
@@ -249,57 +230,6 @@ def a_plan_that_is_damaged_is_not_gone_on_with():
 
 
 @case
-def one_scheduler_at_a_time():
-    with Place() as place:
-        first, second = Folder(place.at("e.run")), Folder(place.at("e.run"))
-        first.take()
-        raises(BlockingIOError, second.take)
-        first.lock.close()
-        second.take()
-
-
-@case
-def half_a_copy_is_never_taken_for_whole():
-    with Place() as place:
-        folder = Folder(place.at("e.run"))
-        folder.take()
-        write(folder.at("repositories/fast/one/.new-x/half"), "x")
-        write(folder.at("repositories/fast/one/.new-x/closed/half"), "x")
-        os.chmod(folder.at("repositories/fast/one/.new-x/closed"), 0o500)
-        write(folder.at("tasks/.new-y"), "x")
-        write(folder.at("repositories/fast/one/1.1/.new-of-the-agent"), "x")
-        write(folder.at("ended/.new-z"), "x")
-        folder.lock.close()
-        folder.take()
-        left = [name for _, folders, files in os.walk(folder.path) for name in folders + files if ".new" in name]
-        equal(left, [".new-of-the-agent"], "left over")
-
-
-@case
-def a_copy_has_all_and_is_made_once():
-    with Place() as place:
-        write(place.at("one/run"), "x", 0o755)
-        write(place.at("one/-f"), "x")
-        os.symlink("nowhere", place.at("one/link"))
-        os.mkdir(place.at("one/closed"), 0o555)
-        source, target = place.at("one"), place.at("copies/a/1.1")
-        copy_trees([(source, target)])
-        equal(sorted(os.listdir(target)), sorted(os.listdir(source)))
-        equal(os.readlink(target + "/link"), "nowhere")
-        equal(stat.S_IMODE(os.stat(target + "/run").st_mode), 0o755)
-        true(os.stat(target + "/file").st_ino != os.stat(source + "/file").st_ino, "it is the same file")
-        write(target + "/file", "of the Trial")
-        copy_trees([(source, target)])
-        with open(target + "/file") as file:
-            equal(file.read(), "of the Trial")
-        equal(os.listdir(place.at("copies/a")), ["1.1"])
-        raises(Wrong, copy_trees, [(place.at("gone"), place.at("copies/a/2.1"))])
-        true(not os.path.exists(place.at("copies/a/2.1")), "a copy of nothing")
-        os.chmod(place.at("one/closed"), 0o755)
-        os.chmod(target + "/closed", 0o755)
-
-
-@case
 def a_repository_that_is_elsewhere_is_refused():
     with Place() as place:
         folder = Folder(place.at("e.run"))
@@ -333,13 +263,16 @@ def a_repository_is_not_copied_into_itself():
 def a_link_is_copied_as_what_it_leads_to():
     with Place() as place:
         os.symlink("one", place.at("link"))
-        copy_trees([(place.at("link"), place.at("copies/1.1"))])
-        equal((os.path.islink(place.at("copies/1.1")), os.listdir(place.at("copies/1.1"))), (False, ["file"]))
+        folder = Folder(place.at("e.run"))
+        folder.take()
+        folder.copy([(place.at("link"), "copies/1.1")])
+        equal((os.path.islink(folder.at("copies/1.1")), os.listdir(folder.at("copies/1.1"))), (False, ["file"]))
         os.chmod(place.at("one"), 0o300 if os.geteuid() else 0o700)
         write(place.at("one/unread"), "x", 0)
         if os.geteuid():
-            raises(Wrong, copy_trees, [(place.at("link"), place.at("copies/2.1"))])
-            equal(os.listdir(place.at("copies")), ["1.1"], "half a copy stays")
+            raises(Wrong, folder.copy, [(place.at("link"), "copies/2.1")])
+            equal(os.listdir(folder.at("copies")), ["1.1"], "half a copy stays")
+            equal(sorted(os.listdir(folder.path)), ["copies", "journal", "lock"], "half a copy stays")
         os.chmod(place.at("one"), 0o700)
 
 
@@ -477,6 +410,68 @@ def so_many_agreeing_votes_decide():
     both = cell_of(ended("delivered"), seats=("s1", "s2"), votes={"s1": [vote("pass")], "s2": [vote("fail")]})
     both.plan = dict(both.plan, bar=dict(BAR, votes=1))
     equal(both.decision(1), "undecided")
+
+
+@case
+def votes_that_agree_are_of_so_many_families():
+    for families, words, decision in (
+            (("red", "red", "blue"), ("pass", "pass", "fail"), "undecided"),
+            (("red", "red", "blue"), ("pass", "pass", None), "undecided"),
+            (("red", "red", "blue"), ("fail", "fail", "pass"), "undecided"),
+            (("red", "red", "blue"), ("pass", "fail", "pass"), "pass"),
+            (("red", "red", "blue"), ("pass", "pass", "pass"), "pass"),
+            (("red", "blue", "blue"), ("fail", "fail", None), "fail")):
+        cell = cell_of(ended("delivered"), seats=("s1", "s2", "s3"), votes={
+            "s%d" % number: [vote(word) if word else ended("void")] for number, word in enumerate(words, 1)})
+        for voter, family in zip(cell.plan["voters"]["fast"], families):
+            voter["families"] = [family]
+        cell.plan = dict(cell.plan, bar=dict(BAR, votes=2, breadth=2))
+        equal(cell.decision(1), decision, (families, words))
+        cell.plan = dict(cell.plan, bar=dict(BAR, votes=2, breadth=1))
+        equal(cell.decision(1), "undecided" if words == ("pass", "fail", None) else max(
+            ("pass", "fail"), key=words.count), words)
+
+
+@case
+def what_trialsd_has_no_more_is_launched_again_only_where_it_is_wanted():
+    plan = plan_with(seats=("s1",))
+
+    def launched(*place):
+        return {key_of(plan, *place): {"id": 7, "labels": labels_of(plan, *place)}}
+
+    for more, wanted in ((False, []), (True, [(2, None, None, 10)])):
+        told = Results(plan, more)
+        cell = next(iter(told.cells.values()))
+        equal(told.settle(launched("fast", "one", 1, 1), set(launched("fast", "one", 1, 1))), [], "it is listed")
+        equal(told.settle(launched("slow", "one", 1, 1), set()), [], "of another")
+        settled = told.settle(launched("fast", "one", 1, 1), set())
+        equal([(one[0], one[1]["outcome"], one[1]["cause"]) for one in settled], [(cell, "void", "pruned")])
+        equal(told.settle(launched("fast", "one", 1, 1), set()), [], "told once")
+        equal((cell.wanted(3, 10), cell.is_over(3)), (wanted, not more))
+        equal(cell.is_over(1), True)
+    told = Results(plan)
+    cell = next(iter(told.cells.values()))
+    cell.take(ended("failed"), 1)
+    equal(told.settle(launched("fast", "one", 1, 1), set()), [], "its outcome was seen")
+    equal(len(told.settle(launched("fast", "one", 1, 1, "s1", 1), set())), 1, "a vote")
+    equal((cell.wanted(3, 10), cell.decision(3)), ([], "undecided"))
+    cell.more = True
+    equal(cell.wanted(3, 10), [(1, "s1", 2, 10)])
+
+
+@case
+def a_result_that_its_trial_spoiled_is_a_fail_and_no_seat_is_asked():
+    spoiled = ended("delivered", spoiled="it is closed")
+    cell = cell_of(spoiled, seats=("s1", "s2"))
+    equal((cell.wanted(3, 0), cell.is_over(3), cell.decision(3)), ([], True, "fail"))
+    equal(cell_of(spoiled, seats=("s1",), votes={"s1": [{"id": 2, "state": "running"}]}).is_over(3), False)
+    both = cell_of(spoiled, seats=("s1", "s2"), votes={"s1": [vote("pass")], "s2": [vote("pass")]})
+    equal(both.decision(3), "pass", "they had seen it")
+    told = Results(plan_with(("s1", "s2")))
+    next(iter(told.cells.values())).take(spoiled, 1)
+    value = summary(told, 1)
+    true(results.is_complete(value), "it is not complete")
+    equal((value["arms"][0]["panel"]["fail"], value["arms"][0]["votes"]["void"], value["arms"][0]["spoiled"]), (1, 0, 1))
 
 
 @case

@@ -58,12 +58,24 @@ static const char *mend_files(char *hint, size_t size)
 	return hint;
 }
 
+/* Why nothing is started, where it is not the launcher that says so: *space is filled in. */
+static const char *unavailable_for(const struct server_options *options, struct fault *ledger,
+				   char space[QUEUE_REASON_BYTES])
+{
+	const struct fault *unavailable = launcher_unavailable(options->launcher);
+
+	if (ledger_fault(options->ledger, 0, ledger) == FAULT)
+		return ledger->message;
+	if (unavailable)
+		return unavailable->message;
+	return queue_is_short(options->queue, space) ? space : NULL;
+}
+
 static void status_reply(struct status *status)
 {
 	struct request *request = status->request;
 	Server *server = request->session->server;
 	const struct server_options *options = &server->options;
-	const struct fault *unavailable = launcher_unavailable(options->launcher);
 	const char *reason = launcher_backend_reason(options->launcher);
 	static struct status_trial trials[LIST_PAGE_MAX];
 	static char reasons[LIST_PAGE_MAX][QUEUE_REASON_BYTES];
@@ -78,7 +90,6 @@ static void status_reply(struct status *status)
 			.logs_folder = true,
 			.backend = true,
 			.backend_reason = reason != NULL,
-			.unavailable = unavailable != NULL,
 			.disk_bytes = true,
 			.max_running = true,
 			.queued = true,
@@ -97,7 +108,6 @@ static void status_reply(struct status *status)
 		.logs_folder = queue_trials_folder(options->queue),
 		.backend = launcher_backend(options->launcher),
 		.backend_reason = reason,
-		.unavailable = unavailable ? unavailable->message : NULL,
 		.disk_bytes = status->disk_bytes,
 		.max_running = options->host->config->max_running,
 		.queued = queue_waiting(options->queue),
@@ -115,13 +125,8 @@ static void status_reply(struct status *status)
 	if (reply.file_faults.count > 0)
 		reply.file_faults_hint = mend_files(hint, sizeof(hint));
 	reply.ledger = ledger_note(options->ledger, NULL);
-	if (ledger_fault(options->ledger, 0, &ledger) == FAULT) {
-		reply.has.unavailable = true;
-		reply.unavailable = ledger.message;
-	} else if (!unavailable && queue_is_short(options->queue, space)) {
-		reply.has.unavailable = true;
-		reply.unavailable = space;
-	}
+	reply.unavailable = unavailable_for(options, &ledger, space);
+	reply.has.unavailable = reply.unavailable != NULL;
 	if (reply.paused_reason && !*reply.paused_reason)
 		reply.paused_reason = NULL;
 	if (queue_hold(options->queue, &hold)) {

@@ -90,7 +90,7 @@ START_TEST(what_only_it_has)
 	fixture.launch.outputs = false;
 	expect_plan(&fixture);
 	fixture.launch.has.of = true;
-	expect_refusal(&fixture, ERROR_invalid, "of", "harness");
+	expect_refusal(&fixture, ERROR_invalid, "of", "session");
 }
 END_TEST
 

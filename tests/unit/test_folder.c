@@ -57,7 +57,8 @@ static const char *listed(int wanted)
 	errno = 0;
 	r = folder_each(folder_fd, take, &names);
 	ck_assert_int_eq(r, wanted);
-	qsort(names.items, names.count, sizeof(*names.items), by_name);
+	if (names.count > 0)
+		qsort(names.items, names.count, sizeof(*names.items), by_name);
 	text[0] = '\0';
 	for (size_t i = 0; i < names.count; i++)
 		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s", i ? " " : "",

@@ -63,6 +63,8 @@ int input_read(const struct context *context, const char *what, const char *name
 	int fd = standard ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	int r;
 
+	*ret_bytes = NULL;
+	*ret_size = 0;
 	if (fd < 0)
 		return context_refuse(context, EXIT_NO_INPUT, NULL, "%s: cannot open %s: %s", what,
 				      name, strerror(errno));
@@ -74,6 +76,7 @@ int input_read(const struct context *context, const char *what, const char *name
 				      standard ? "standard input" : name, strerror(-r));
 	if (*ret_size > max) {
 		free(*ret_bytes);
+		*ret_bytes = NULL;
 		return context_refuse(context, EXIT_USED_WRONG, instead,
 				      "%s: %s holds more than %zu bytes", what,
 				      standard ? "standard input" : name, max);

@@ -23,9 +23,9 @@ int input_open(const struct context *context, const char *field, const char *pat
 	       int *ret_fd);
 
 /*
- * Reads it whole; the bytes are the caller's to free(). Over max it is refused, and instead says
- * what to do then, or is NULL. Returns 0 or the exit code; what
- * ("--spec", "FILE") is named in what is said.
+ * Reads it whole; the bytes are the caller's to free(), and NULL when it is refused. Over max it is, and
+ * instead says what to do then, or is NULL. Returns 0 or the exit code; what ("--spec", "FILE") is named
+ * in what is said.
  */
 int input_read(const struct context *context, const char *what, const char *name, size_t max,
 	       const char *instead, char **ret_bytes, size_t *ret_size);

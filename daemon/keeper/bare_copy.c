@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,24 +7,11 @@
 #include <unistd.h>
 
 #include "bare_home.h"
+#include "base/file.h"
+#include "base/folder.h"
 #include "base/mem.h"
 
 #define BLOCK_BYTES (64u * 1024u)
-
-static int write_all(int fd, const char *data, size_t size)
-{
-	while (size > 0) {
-		ssize_t n = write(fd, data, size);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		data += n;
-		size -= (size_t)n;
-	}
-	return 0;
-}
 
 static int copy_bytes(int from, int to, struct bare_room *room)
 {
@@ -42,7 +28,7 @@ static int copy_bytes(int from, int to, struct bare_room *room)
 		if ((uint64_t)n > room->bytes)
 			return -EFBIG;
 		room->bytes -= (uint64_t)n;
-		r = write_all(to, block, (size_t)n);
+		r = file_write(to, block, (size_t)n);
 	}
 	return r;
 }
@@ -137,26 +123,26 @@ static int copy_entry(int from, const char *name, int to, unsigned int depth,
 	return S_ISREG(st.st_mode) ? bare_write(fd, to, name, (st.st_mode & 0555) | 0400, room) : 0;
 }
 
+struct copying {
+	int from;
+	int to;
+	unsigned int depth;
+	struct bare_room *room;
+};
+
+static int take_entry(void *context, const char *name)
+{
+	const struct copying *copying = context;
+
+	return copy_entry(copying->from, name, copying->to, copying->depth, copying->room);
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): as deep as BARE_HOME_DEPTH_MAX. */
 static int copy_tree(int from, int to, unsigned int depth, struct bare_room *room)
 {
-	int fd = openat(from, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *entry;
-	int r = 0;
+	struct copying copying = {.from = from, .to = to, .depth = depth, .room = room};
 
-	if (!folder) {
-		r = -errno;
-		fd_close(fd);
-		return r;
-	}
-	if (depth > BARE_HOME_DEPTH_MAX)
-		r = -EFBIG;
-	while (r == 0 && (entry = readdir(folder)))
-		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-			r = copy_entry(from, entry->d_name, to, depth, room);
-	closedir(folder);
-	return r;
+	return depth > BARE_HOME_DEPTH_MAX ? -EFBIG : folder_each(from, take_entry, &copying);
 }
 
 int bare_copy(int fd, int folder_fd, const char *name, struct bare_room *room)

@@ -7,7 +7,8 @@
  *
  * A folder found inside an entry is moved up into that listing when the other thread has nothing to
  * do, or when it lies too deep (so that depth costs no descriptors); else it is removed where it is.
- * Moving is one call, whatever lies below.
+ * Moving is one call, whatever lies below. Where it is refused (a process that Landlock keeps from
+ * moving things between folders) all is removed where it is.
  */
 #include "base/wipe.h"
 
@@ -34,8 +35,9 @@ struct wipe {
 	bool found; /* in this reading of the listing there was something to do */
 	unsigned int busy_count;
 	char busy[WIPE_THREADS][NAME_BYTES];
-	int error;	  /* the first; ends the work */
-	atomic_bool idle; /* a thread waits for something to do */
+	int error;	   /* the first; ends the work */
+	atomic_bool idle;  /* a thread waits for something to do */
+	atomic_bool fixed; /* folders cannot be moved here */
 	_Atomic uint64_t moved;
 	_Atomic uint64_t *removed;
 };
@@ -217,8 +219,14 @@ static int remove_folder(struct wipe *wipe, int parent_fd, const char *name, uns
 {
 	int r;
 
-	if (depth > 0 && (depth >= DEPTH_MAX || atomic_load(&wipe->idle)))
+	if (depth >= DEPTH_MAX)
 		return move_up(wipe, parent_fd, name);
+	if (depth > 0 && atomic_load(&wipe->idle) && !atomic_load(&wipe->fixed)) {
+		r = move_up(wipe, parent_fd, name);
+		if (r != -EXDEV && r != -EACCES && r != -EPERM)
+			return r;
+		atomic_store(&wipe->fixed, true);
+	}
 	r = empty(wipe, parent_fd, name, depth);
 	if (r < 0)
 		return r;

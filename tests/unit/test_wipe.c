@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <check.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/landlock.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -211,6 +215,47 @@ START_TEST(many_and_wide)
 }
 END_TEST
 
+/* As a keeper is kept: it may remove, and move nothing from one folder to another. */
+static void move_nothing(void)
+{
+	const uint64_t handled = LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+	int rules = (int)syscall(SYS_landlock_create_ruleset, &handled, sizeof(handled), 0);
+
+	if (rules < 0 && (errno == ENOSYS || errno == EOPNOTSUPP))
+		_exit(0); /* it cannot be kept from it here */
+	ck_assert_int_ge(rules, 0);
+	ck_assert_int_eq(prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L), 0);
+	ck_assert_int_eq(syscall(SYS_landlock_restrict_self, rules, 0), 0);
+	ck_assert_int_lt(renameat(home, "0/0", home, "moved"), 0);
+}
+
+/* One entry, so that the second thread has nothing to do but what is moved up to it. */
+START_TEST(where_nothing_can_be_moved)
+{
+	int folder = make(home, "0"), status, i;
+	pid_t pid;
+
+	for (i = 0; i < 200; i++) {
+		char name[16];
+		int below;
+
+		snprintf(name, sizeof(name), "%d", i);
+		below = make(folder, name);
+		put(below, "file", "x");
+		close(below);
+	}
+	close(folder);
+	pid = fork();
+	if (pid == 0) {
+		move_nothing();
+		_exit(wipe_remove(parent, "home", NULL) == 0 ? 0 : 1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+	ck_assert(!is_there(parent, "home"));
+}
+END_TEST
+
 START_TEST(what_is_there_is_not_written_over)
 {
 	close(make(parent, "aside"));
@@ -249,6 +294,7 @@ int main(void)
 	tcase_add_test(tcase, closed_folders);
 	tcase_add_test(tcase, ten_thousand_deep);
 	tcase_add_test(tcase, many_and_wide);
+	tcase_add_test(tcase, where_nothing_can_be_moved);
 	tcase_add_test(tcase, what_is_there_is_not_written_over);
 	tcase_add_test(tcase, only_folders);
 	suite_add_tcase(suite, tcase);

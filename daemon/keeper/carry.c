@@ -66,6 +66,7 @@ static enum carry_look settle(struct carry *carry)
 	if (carry->marked)
 		login_kept_remove(carry->folders[LOGIN_FD_STATE], carry->key, LOGIN_KEPT_suspect);
 	carry->doubted = carry->marked = false;
+	carry->held_since = 0;
 	return carry_say(carry, LOGIN_good, NULL);
 }
 
@@ -102,20 +103,33 @@ static enum carry_look carry_out(struct carry *carry, const struct sides *sides)
 	return r < 0 ? carry_fail(carry, "the new login cannot be kept", r) : settle(carry);
 }
 
+/* Only in the place of what was read: the Trial may have refreshed it since. */
+static int write_copy(struct carry *carry, const struct sides *sides)
+{
+	const struct login_content *content = &sides->production;
+	int folder = carry->folders[LOGIN_FD_COPY];
+	double now = monotonic();
+
+	if (!carry->login.in_place)
+		return login_file_replace(folder, carry->login.copy, content->data, content->size,
+					  &sides->copy.st, false);
+	if (carry->held_since <= 0)
+		carry->held_since = now;
+	return login_file_overwrite(folder, carry->login.copy, &sides->copy, content->data,
+				    content->size, now - carry->held_since > CARRY_HELD_SECONDS);
+}
+
 /* The Trial gets what the host has, if that is a login. */
 static enum carry_look carry_in(struct carry *carry, const struct sides *sides, bool final)
 {
 	const struct login_content *content = &sides->production;
 	const struct blob blob = login_content_blob(content);
-	int folder = carry->folders[LOGIN_FD_COPY], r;
 	char reason[GATE_REASON_BYTES];
+	int r;
 
 	if (final || gate_check(&carry->rules, &blob, reason) < 0)
 		return settle(carry);
-	r = carry->login.in_place
-		    ? login_file_overwrite(folder, carry->login.copy, content->data, content->size)
-		    : login_file_replace(folder, carry->login.copy, content->data, content->size,
-					 NULL, false);
+	r = write_copy(carry, sides);
 	if (r == -EAGAIN)
 		return carry_again(carry, CARRY_BUSY_SECONDS);
 	/* A Trial that put something in the way does without. */

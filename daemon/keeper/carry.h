@@ -45,6 +45,7 @@ struct carry {
 	bool marked; /* and told */
 	struct stat doubted_st;
 	double doubted_since;
+	double held_since; /* the Trial has it open and the host's is to come in; 0: not so */
 };
 
 #define CARRY_INIT ((struct carry){.folders = {-1, -1, -1, -1, -1, -1}, .lock = -1})

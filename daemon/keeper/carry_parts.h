@@ -6,7 +6,8 @@
 /* Shared by carry.c and carry_host.c only. */
 
 #define CARRY_SEEN_BYTES 128
-#define CARRY_BUSY_SECONDS 0.01	 /* a lock is held, a file is being written */
+#define CARRY_BUSY_SECONDS 0.01 /* a lock is held, a file is being written */
+#define CARRY_HELD_SECONDS 1.0 /* a Trial's program has the login open; then it is written anyway */
 #define CARRY_FAILED_SECONDS 1.0 /* a full disk */
 
 enum carry_look carry_again(struct carry *carry, double seconds);

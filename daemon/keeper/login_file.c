@@ -9,10 +9,16 @@
  * leaves a moment in which its newer login would be overwritten. The two names are exchanged
  * instead, and what came out is looked at: if it is not what was compared, they are exchanged back.
  * At each moment the name is that of a whole file.
+ *
+ * Overwriting, where the file itself is bound into a sandbox: whoever has it open could write between
+ * our look and our write, or between our write and the cut behind it, and what he wrote would be lost.
+ * So it is done under a write lease, which is granted only when nobody else has it open, and makes
+ * whoever opens it meanwhile wait (fcntl(2), F_SETLEASE; a bound file too since Linux 5.3).
  */
 #include "login_file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -22,6 +28,8 @@
 
 /* In the host's folder, under the login's lock: one that a killed keeper left is replaced. */
 #define NEW_PREFIX ".trialsd-new-"
+/* Somebody who replaces it that often, each time between two calls of ours, is not to be outrun. */
+#define EXCHANGES_MAX 1000
 
 void login_content_done(struct login_content *content)
 {
@@ -177,10 +185,53 @@ static int replace_plainly(int folder_fd, const char *beside, const char *name,
 	return renameat(folder_fd, beside, folder_fd, name) < 0 ? -errno : 0;
 }
 
+/* Held, so that no other file is given its number. */
+static int hold(int folder_fd, const char *name)
+{
+	int fd = openat(folder_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static bool is_held(int folder_fd, const char *name, int held_fd)
+{
+	struct stat there, held;
+
+	return fstatat(folder_fd, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(held_fd, &held) == 0 && there.st_dev == held.st_dev &&
+	       there.st_ino == held.st_ino;
+}
+
+/*
+ * Beside is what somebody put under the name meanwhile; ours is there now. What comes out of each
+ * exchange should be what went in before: if it is not, it is newer still, and belongs there.
+ */
+static int exchange_back(int folder_fd, const char *beside, const char *name, int ours_fd)
+{
+	_cleanup_close_ int there_fd = -1;
+
+	for (int i = 0; i < EXCHANGES_MAX; i++) {
+		_cleanup_close_ int newer_fd = hold(folder_fd, beside);
+
+		if (newer_fd < 0)
+			return newer_fd;
+		if (renameat2(folder_fd, beside, folder_fd, name, RENAME_EXCHANGE) < 0)
+			return -errno;
+		if (is_held(folder_fd, beside, i == 0 ? ours_fd : there_fd))
+			return -EAGAIN;
+		fd_close(there_fd);
+		there_fd = fd_steal(&newer_fd);
+	}
+	return -EAGAIN;
+}
+
 static int exchange(int folder_fd, const char *beside, const char *name, const struct stat *was)
 {
+	_cleanup_close_ int ours_fd = hold(folder_fd, beside);
 	struct stat st;
 
+	if (ours_fd < 0)
+		return ours_fd;
 	if (renameat2(folder_fd, beside, folder_fd, name, RENAME_EXCHANGE) < 0) {
 		if (errno == ENOENT)
 			return -EAGAIN;
@@ -191,9 +242,7 @@ static int exchange(int folder_fd, const char *beside, const char *name, const s
 	FAULT_POINT(carry_exchanged);
 	if (fstatat(folder_fd, beside, &st, AT_SYMLINK_NOFOLLOW) == 0 && login_stat_same(&st, was))
 		return 0;
-	if (renameat2(folder_fd, beside, folder_fd, name, RENAME_EXCHANGE) < 0)
-		return -errno;
-	return -EAGAIN;
+	return exchange_back(folder_fd, beside, name, ours_fd);
 }
 
 static int name_beside(const char *name, char beside[NAME_MAX + 1])
@@ -232,28 +281,67 @@ int login_file_replace(int folder_fd, const char *name, const void *data, size_t
 	return r;
 }
 
-int login_file_overwrite(int folder_fd, const char *name, const void *data, size_t size)
+/* SIGURG, which is ignored unless somebody asks for it, tells that another waits; SIGIO would end us. */
+static int lease_take(int fd)
 {
-	_cleanup_close_ int fd = openat(folder_fd, name,
-					O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	_cleanup_free_ char *padded = NULL;
-	char reason[GATE_REASON_BYTES];
-	struct stat st;
-	size_t length;
+	return fcntl(fd, F_SETSIG, SIGURG) < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) < 0 ? -errno : 0;
+}
+
+static int still_holds(int fd, const struct login_content *was)
+{
+	_cleanup_free_ uint8_t *data = malloc(was->size + 1);
+	ssize_t n;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	r = check_stat(&st, reason);
-	if (r < 0)
-		return r;
-	length = (size_t)st.st_size > size ? (size_t)st.st_size : size;
-	padded = malloc(length + 1);
+	if (!data)
+		return -ENOMEM;
+	n = pread(fd, data, was->size + 1, 0);
+	r = n == (ssize_t)was->size && memcmp(data, was->data, was->size) == 0 ? 0 : -EAGAIN;
+	explicit_bzero(data, was->size + 1);
+	return r;
+}
+
+/* Never shorter than what is in it, until it is cut: one that is killed in between leaves blanks. */
+static int overwrite(int fd, const void *data, size_t size, size_t was_size)
+{
+	size_t length = was_size > size ? was_size : size;
+	_cleanup_free_ char *padded = malloc(length + 1);
+	struct stat st;
+	int r;
+
 	if (!padded)
 		return -ENOMEM;
 	memcpy(padded, data, size);
 	memset(padded + size, '\n', length - size);
 	r = file_write_at(fd, padded, length, 0);
 	explicit_bzero(padded, length);
-	return r == 0 && ftruncate(fd, (off_t)size) < 0 ? -errno : r;
+	if (r < 0 || length == size)
+		return r;
+	/* Without a lease another may have written by now. */
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	return st.st_size == (off_t)length && ftruncate(fd, (off_t)size) < 0 ? -errno : 0;
+}
+
+int login_file_overwrite(int folder_fd, const char *name, const struct login_content *was,
+			 const void *data, size_t size, bool insist)
+{
+	_cleanup_close_ int fd = openat(folder_fd, name,
+					O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	char reason[GATE_REASON_BYTES];
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return errno == EWOULDBLOCK || errno == EINTR ? -EAGAIN : -errno;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	r = check_stat(&st, reason);
+	if (r < 0)
+		return r;
+	/* Where there are no leases, as on a network's file system, it is done without. */
+	if (lease_take(fd) == -EAGAIN && !insist)
+		return -EAGAIN;
+	r = still_holds(fd, was);
+	return r == 0 ? overwrite(fd, data, size, was->size) : r;
 }

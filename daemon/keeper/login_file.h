@@ -37,8 +37,13 @@ int login_file_read(int folder_fd, const char *name, struct login_content *ret,
 int login_file_replace(int folder_fd, const char *name, const void *data, size_t size,
 		       const struct stat *was, bool durable);
 
-/* Writes into the file that is there: what reads it meanwhile sees JSON that ends in blanks. */
-int login_file_overwrite(int folder_fd, const char *name, const void *data, size_t size);
+/*
+ * Writes into the file that is there. was: what it holds, as it was read; -EAGAIN when it holds
+ * another by now, or when somebody else has it open. insist: though somebody has; what he writes at
+ * that moment may be lost, and what he reads is JSON that ends in blanks.
+ */
+int login_file_overwrite(int folder_fd, const char *name, const struct login_content *was,
+			 const void *data, size_t size, bool insist);
 
 /* Removes what one that was killed while it replaced a file left beside it. Under a lock. */
 void login_file_tidy(int folder_fd, const char *name);

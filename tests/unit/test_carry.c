@@ -3,11 +3,13 @@
 
 #include <check.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/mem.h"
 
@@ -182,6 +184,11 @@ START_TEST(host_refreshes_meanwhile)
 }
 END_TEST
 
+static bool holds(const struct login_content *content, const char *text)
+{
+	return content->size == strlen(text) && memcmp(content->data, text, content->size) == 0;
+}
+
 /* What came in between a comparison and the swap stays. */
 START_TEST(swapped_only_for_what_was_compared)
 {
@@ -195,6 +202,107 @@ START_TEST(swapped_only_for_what_was_compared)
 	ck_assert_int_eq(unlinkat(LOGIN_HOST, 0), 0);
 	ck_assert_int_eq(login_file_replace(LOGIN_HOST, "new", 3, &was, true), -EAGAIN);
 	ck_assert_int_eq(folder_entries(carry_fds[LOGIN_FD_PRODUCTION]), 0);
+}
+END_TEST
+
+/* A program that replaces its file again and again, while ours comes too late each time. */
+START_TEST(swapped_back_for_the_newest)
+{
+	enum { rounds = 400, times = 4 };
+	int done[2], on[2], status;
+	char byte = 0;
+	struct stat was;
+	pid_t pid;
+
+	login_save_renamed(LOGIN_HOST, login_text(1));
+	was = file_stat(LOGIN_HOST);
+	login_save_renamed(LOGIN_HOST, login_text(0));
+	ck_assert_int_eq(pipe2(done, O_CLOEXEC | O_NONBLOCK), 0);
+	ck_assert_int_eq(pipe2(on, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < rounds * times; i++) {
+			login_save_renamed(LOGIN_HOST, login_text(i));
+			if (i % times == times - 1 &&
+			    (write(done[1], "", 1) != 1 || read(on[0], &byte, 1) != 1))
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int i = 0; i < rounds; i++) {
+		while (read(done[0], &byte, 1) < 0)
+			ck_assert_int_eq(login_file_replace(LOGIN_HOST, "new", 3, &was, false),
+					 -EAGAIN);
+		file_holds(LOGIN_HOST, login_text(i * times + times - 1));
+		ck_assert_int_eq(write(on[1], "", 1), 1);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* Each of its versions is there whole afterwards, or the host's that came over it. */
+START_TEST(overwritten_while_it_is_written)
+{
+	const int rounds = 5000;
+	char host[256], reason[GATE_REASON_BYTES];
+	int status, overwritten = 0;
+	pid_t pid;
+
+	strcpy(host, login_text(7));
+	login_save_in_place(LOGIN_COPY, login_text(6));
+	pid = fork();
+	if (pid == 0) {
+		for (int i = 0; i < rounds; i++) {
+			_cleanup_login_content_ struct login_content content = {0};
+			const char *own = login_text(6 + i % 2 * 3);
+
+			login_save_in_place(LOGIN_COPY, own);
+			if (login_file_read(LOGIN_COPY, &content, reason) < 0)
+				continue;
+			if (!holds(&content, own) && !holds(&content, host)) {
+				fprintf(stderr, "torn: %.*s", (int)content.size, content.data);
+				_exit(1);
+			}
+		}
+		_exit(0);
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		_cleanup_login_content_ struct login_content content = {0};
+
+		if (login_file_read(LOGIN_COPY, &content, reason) == 0 && !holds(&content, host) &&
+		    login_file_overwrite(LOGIN_COPY, &content, host, strlen(host), false) == 0)
+			overwritten++;
+	}
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_gt(overwritten, 0);
+}
+END_TEST
+
+START_TEST(what_is_open_is_left_for_a_while)
+{
+	char text[256];
+	int fd;
+
+	carry_begin(true);
+	strcpy(text, login_text(3));
+	fd = openat(LOGIN_COPY, O_WRONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	login_save_renamed(LOGIN_HOST, login_text(2));
+	ck_assert_int_eq(carry_look(&carry), CARRY_LOOK_AGAIN);
+	file_holds(LOGIN_COPY, login_text(1));
+	ck_assert_int_eq(pwrite(fd, text, strlen(text), 0), (ssize_t)strlen(text));
+	close(fd);
+	carry_looked(LOGIN_good);
+	file_holds(LOGIN_HOST, login_text(3));
+
+	/* One that never closes it does not keep the host's out. */
+	fd = openat(LOGIN_COPY, O_RDONLY | O_CLOEXEC);
+	login_save_renamed(LOGIN_HOST, login_text(4));
+	while (carry_look(&carry) == CARRY_LOOK_AGAIN)
+		nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+	file_holds(LOGIN_COPY, login_text(4));
+	close(fd);
 }
 END_TEST
 
@@ -292,6 +400,9 @@ static Suite *carry_suite(void)
 	tcase_add_loop_test(test_case, after_a_crash, 0, 2);
 	tcase_add_test(test_case, host_refreshes_meanwhile);
 	tcase_add_loop_test(test_case, swapped_only_for_what_was_compared, 0, LOGIN_SAVES);
+	tcase_add_test(test_case, swapped_back_for_the_newest);
+	tcase_add_test(test_case, overwritten_while_it_is_written);
+	tcase_add_test(test_case, what_is_open_is_left_for_a_while);
 	tcase_add_test(test_case, locked);
 	tcase_add_loop_test(test_case, watched, 0, 3 * LOGIN_SAVES);
 	suite_add_tcase(suite, test_case);

@@ -71,6 +71,7 @@ static const char *const keys[] = {
 	"bar",
 	"seat",
 	"families",
+	"bar_id",
 };
 
 /* Those of harness. */

@@ -578,8 +578,10 @@ static int fill(struct context *context, const struct arguments *arguments, stru
 			context, EXIT_USED_WRONG,
 			"is a variable not set? a launch without a key has none at all",
 			"key: it is empty, which would protect against nothing");
-	if (json_flag(launch, "share_repository") && !json_object_get(launch, "repository"))
-		context_warn(context, "--share-repository has no effect without --repository");
+	if (json_flag(launch, "share_repository") && !json_object_get(launch, "repository") &&
+	    !json_object_get(launch, "binds"))
+		context_warn(context, "--share-repository has no effect without --repository or "
+				      "--bind");
 	return 0;
 }
 

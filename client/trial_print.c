@@ -538,6 +538,7 @@ void trial_print(const struct context *context, const json_t *trial)
 	json_print_field(trial, "arm_name", "arm");
 	json_print_field(trial, "arm", "arm id");
 	json_print_field(trial, "bar", "bar");
+	json_print_field(trial, "bar_id", "bar id");
 	json_print_field(trial, "seat", "seat");
 	print_field(stdout, "families", families);
 	json_print_field(trial, "role", "role");

@@ -443,7 +443,8 @@
 	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "as asked")                                \
 	X(families, STRINGS, OPTIONAL, FAMILIES_MAX,                                             \
 	  "of its models, as they were when it was accepted: of its Arm or seat, or with bar")   \
-	X(of, UINT, OPTIONAL, 0, "of a grader: the Trial whose result it judges")
+	X(of, UINT, OPTIONAL, 0, "of a grader: the Trial whose result it judges")                \
+	X(bar_id, STRING, OPTIONAL, BAR_ID_BYTES, "of a launch with bar: which Bar of that name it was")
 
 #define LIST_REPLY_FIELDS(X)                                                                     \
 	X(trials, TRIALS, REQUIRED, LIST_PAGE_MAX, "the page, newest first")                     \

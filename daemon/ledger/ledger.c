@@ -145,7 +145,6 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 	case WORK_LIST_ENDED:
 		copy_pairs(copier, &work->filter.labels);
 		break;
-	case WORK_SINCE_END:
 	case WORK_COUNT_NAMED:
 	case WORK_NAMING:
 		copy_blob(copier, &work->named);
@@ -160,6 +159,7 @@ static void copy_work(struct copier *copier, struct ledger_work *work)
 	case WORK_EVENTS:
 	case WORK_NEWEST_EVENT:
 	case WORK_COUNT_ENDED:
+	case WORK_SINCE_END:
 		break;
 	}
 }
@@ -235,9 +235,12 @@ void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_f
 	submit(ledger, call, &work);
 }
 
-void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id, struct blob named)
+void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id,
+			   ledger_wanted wanted, const void *context)
 {
-	struct ledger_work work = {.type = WORK_SINCE_END, .id = id, .named = named};
+	struct ledger_work work = {.type = WORK_SINCE_END,
+				   .id = id,
+				   .since = {.wanted = wanted, .context = context}};
 
 	submit(ledger, call, &work);
 }

@@ -228,12 +228,16 @@ void ledger_get(Ledger *ledger, struct ledger_call *call, uint64_t id);
  * sense is left out. */
 void ledger_list(Ledger *ledger, struct ledger_call *call, const struct ledger_filter *filter);
 
+/* Whether the row with these facts is wanted; asked on the ledger's thread. */
+typedef bool (*ledger_wanted)(const struct blob *facts, const void *context);
+
 /*
- * 0 and rows, count: Trials other than this one that ran after it had ended and whose facts hold these
- * bytes, newest (largest id) first, LIST_PAGE_MAX at most. named is copied.
+ * 0 and rows, count: Trials other than this one that ran after it had ended, or run still, and whose
+ * facts are wanted, newest (largest id) first, LIST_PAGE_MAX at most. context stays as it is until the
+ * call is answered.
  */
 void ledger_list_since_end(Ledger *ledger, struct ledger_call *call, uint64_t id,
-			   struct blob named);
+			   ledger_wanted wanted, const void *context);
 /*
  * 0 and rows, count: Trials that were launched after this one and whose launches hold these bytes,
  * newest first, LIST_PAGE_MAX at most. named is copied. It reads all launches since.

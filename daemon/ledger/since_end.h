@@ -6,7 +6,7 @@
 struct sqlite3;
 
 /* As ledger_list_since_end says; as in store.h. */
-int since_end(struct sqlite3 *database, uint64_t id, struct blob named,
+int since_end(struct sqlite3 *database, uint64_t id, ledger_wanted wanted, const void *context,
 	      struct ledger_row ***ret_rows, size_t *ret_count);
 
 /* As ledger_count_named says; as in store.h. */

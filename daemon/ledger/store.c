@@ -406,10 +406,10 @@ int store_setting(Store *store, const char *name, char **ret_value)
 	return r < 0 ? r : 0;
 }
 
-int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
-		    size_t *ret_count)
+int store_since_end(Store *store, uint64_t id, ledger_wanted wanted, const void *context,
+		    struct ledger_row ***ret_rows, size_t *ret_count)
 {
-	return since_end(store->database, id, named, ret_rows, ret_count);
+	return since_end(store->database, id, wanted, context, ret_rows, ret_count);
 }
 
 int store_count_named(Store *store, uint64_t before, struct blob named, uint64_t *ret_count,

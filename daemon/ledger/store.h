@@ -39,8 +39,8 @@ int store_list(Store *store, const struct ledger_filter *filter, struct ledger_r
 	       size_t *ret_count, uint64_t *ret_cursor);
 
 /* As in since_end.h. */
-int store_since_end(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
-		    size_t *ret_count);
+int store_since_end(Store *store, uint64_t id, ledger_wanted wanted, const void *context,
+		    struct ledger_row ***ret_rows, size_t *ret_count);
 int store_naming(Store *store, uint64_t id, struct blob named, struct ledger_row ***ret_rows,
 		 size_t *ret_count);
 

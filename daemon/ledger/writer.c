@@ -114,7 +114,8 @@ static int run_work(Store *store, struct ledger_work *work)
 		work->number = store_ended(store);
 		return 0;
 	case WORK_SINCE_END:
-		return store_since_end(store, work->id, work->named, &work->rows, &work->count);
+		return store_since_end(store, work->id, work->since.wanted, work->since.context,
+				       &work->rows, &work->count);
 	case WORK_COUNT_NAMED:
 		return store_count_named(store, work->id, work->named, &work->number, &work->newest,
 					 &work->at);

@@ -39,6 +39,10 @@ struct ledger_work {
 		struct pair setting;
 		struct blob named;
 		struct {
+			ledger_wanted wanted;
+			const void *context;
+		} since;
+		struct {
 			const uint64_t *items;
 			size_t count;
 		} ids;

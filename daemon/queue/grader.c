@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "queue/repository.h"
+#include "queue/repository_places.h"
 
 /* --- What there is to judge ----------------------------------------------------------------------- */
 
@@ -14,6 +14,8 @@ void judged_done(struct judged *judged)
 {
 	free(judged->repository);
 	free(judged->asked);
+	free(judged->git);
+	free(judged->folder);
 	*judged = (struct judged){0};
 }
 
@@ -75,6 +77,21 @@ static int take_view(const struct trial_view *trial, const struct launch_request
 	return 0;
 }
 
+/* Which folder it had, and what else of git's is its result. */
+static int take_folder(const struct ledger_row *row, struct judged *judged)
+{
+	struct message *message = NULL;
+	struct trial_facts facts;
+	bool failed = false;
+
+	if (!judged->repository)
+		return 0;
+	if (view_decode(&row->facts, &message, &trial_facts_type, &facts) && facts.folder)
+		failed = !(judged->folder = strdup(facts.folder));
+	message_free(message);
+	return failed ? -ENOMEM : repository_git_folder(judged->repository, &judged->git);
+}
+
 int judged_take(Queue *queue, const struct ledger_row *row, struct judged *ret_judged,
 		bool *ret_ended, struct fault *ret_fault)
 {
@@ -90,43 +107,13 @@ int judged_take(Queue *queue, const struct ledger_row *row, struct judged *ret_j
 	r = view_make(&view, row, queue_trials_folder(queue), false);
 	if (r == 0)
 		r = take_view(&view.trial, &spec, ret_judged, ret_ended, ret_fault);
+	if (r == 0)
+		r = take_folder(row, ret_judged);
 	view_done(&view);
 	message_free(message);
 	if (r != 0)
 		judged_done(ret_judged);
 	return r;
-}
-
-/* Whether a path is the folder or below it. */
-static bool is_in(const char *path, const char *folder)
-{
-	size_t length = strlen(folder);
-
-	return strncmp(path, folder, length) == 0 && (path[length] == '\0' || path[length] == '/');
-}
-
-int judged_check_since(const struct judged *judged, struct ledger_row *const *rows, size_t count,
-		       struct fault *ret_fault)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct text_list writable;
-		bool wrote = false;
-
-		view_writable(rows[i], &writable);
-		for (size_t k = 0; !wrote && k < writable.count; k++)
-			wrote = is_in(writable.items[k], judged->repository);
-		text_list_done(&writable);
-		if (!wrote)
-			continue;
-		fault_set(ret_fault, ERROR_refused,
-			  "of: what Trial %llu left may no longer be there as it was: Trial %llu "
-			  "could write to its repository since",
-			  (unsigned long long)judged->id, (unsigned long long)rows[i]->id);
-		return fault_hint(ret_fault,
-				  "judge a result before the next Trial runs on its repository, or "
-				  "give each Trial one of its own");
-	}
-	return 0;
 }
 
 /* --- Waiting -------------------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@ struct judged {
 	uint64_t id;
 	char *repository;  /* canonical; NULL: it had none */
 	char *asked;	   /* the same as its launch spelled it */
+	char *git;	   /* its git folder, where that lies elsewhere; or NULL */
+	char *folder;	   /* which folder it had (folder_identity.h); NULL: it is not known */
 	uint64_t bytes[2]; /* that it wrote to stdout and stderr, as its record says */
 };
 
@@ -34,9 +36,23 @@ int judged_take(Queue *queue, const struct ledger_row *row, struct judged *ret_j
 		bool *ret_ended, struct fault *ret_fault);
 /* FAULT: there is no such Trial. */
 int judged_not_found(uint64_t id, struct fault *ret_fault);
+
+/* Whether a Trial of these facts may write to what struct judged *context left (ledger_wanted). */
+bool judged_wrote(const struct blob *facts, const void *context);
 /* FAULT: one of these rows wrote to the repository, so that it is no longer what was left. */
 int judged_check_since(const struct judged *judged, struct ledger_row *const *rows, size_t count,
 		       struct fault *ret_fault);
+/* FAULT: at its path is another folder than it had; or that is what is open here. -errno. */
+int judged_check_folder(const struct judged *judged, struct fault *ret_fault);
+int judged_check_bound(const struct judged *judged, int fd, struct fault *ret_fault);
+
+/*
+ * A launch was refused, with fault: of a Grader it is looked whether that is because the repository it
+ * is to judge cannot be opened by anybody. Then it is said so (code refused, cause no_result), since
+ * neither this machine nor the Grader is to blame. FAULT, -errno. (judged_explain.c)
+ */
+int judged_explain(const struct plan_host *host, const struct launch_request *launch,
+		   struct fault *fault);
 
 /* --- Accepting (grader_submit.c) --- */
 

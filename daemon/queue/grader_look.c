@@ -166,11 +166,9 @@ static void on_judged(struct ledger_call *call)
 	if (r == 0 && !ended)
 		r = -EAGAIN;
 	if (r == 0 && look->judged.repository) {
-		struct blob named = {.data = (const uint8_t *)look->judged.repository,
-				     .size = strlen(look->judged.repository)};
-
 		look->call.done = on_since;
-		ledger_list_since_end(queue->ledger, &look->call, look->of, named);
+		ledger_list_since_end(queue->ledger, &look->call, look->of, judged_wrote,
+				      &look->judged);
 		return;
 	}
 	look_on(look, r, &fault);
@@ -241,14 +239,29 @@ const struct grading *grader_grading(const struct trial *trial)
 	return look ? &look->grading : NULL;
 }
 
+static int check_bound(const struct grader_look *look, const struct plan *plan, struct fault *fault)
+{
+	int r = 0;
+
+	if (plan->repository_folder > 0)
+		r = judged_check_bound(&look->judged,
+				       plan->descriptors[plan->repository_folder - 1], fault);
+	if (r == FAULT) {
+		fault->code = ERROR_unavailable;
+		fault->cause = CAUSE_no_result;
+	}
+	return r;
+}
+
 int grader_check_plan(const struct trial *trial, const struct plan *plan, struct fault *ret_fault)
 {
 	const struct grader_look *look = trial->work->grader_look;
 	_cleanup_free_ char *shown = NULL;
 
-	if (!look || !look->judged.repository ||
-	    (plan->repository && strcmp(plan->repository, look->judged.repository) == 0))
+	if (!look || !look->judged.repository)
 		return 0;
+	if (plan->repository && strcmp(plan->repository, look->judged.repository) == 0)
+		return check_bound(look, plan, ret_fault);
 	shown = display(look->judged.repository);
 	return fault_void(ret_fault, CAUSE_no_result,
 			  "of: the repository of Trial %llu is not where it was: %s",

@@ -122,6 +122,8 @@ static void on_since(struct ledger_call *call)
 		r = ledger_fault(submit->queue->ledger, r, &submit->fault);
 	else
 		r = judged_check_since(&submit->judged, call->rows, call->count, &submit->fault);
+	if (r == 0)
+		r = judged_check_folder(&submit->judged, &submit->fault);
 	check_votes(submit, r);
 }
 
@@ -146,11 +148,9 @@ static void on_judged(struct ledger_call *call)
 	if (r == 0)
 		r = bar_vote_notes(&submit->launch, call->row, &submit->notes);
 	if (r == 0 && ended && submit->judged.repository) {
-		struct blob named = {.data = (const uint8_t *)submit->judged.repository,
-				     .size = strlen(submit->judged.repository)};
-
 		submit->call.done = on_since;
-		ledger_list_since_end(queue->ledger, &submit->call, submit->judged.id, named);
+		ledger_list_since_end(queue->ledger, &submit->call, submit->judged.id, judged_wrote,
+				      &submit->judged);
 		return;
 	}
 	check_votes(submit, r);

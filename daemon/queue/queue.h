@@ -10,7 +10,7 @@
 
 RB_HEAD(trials_by_id, trial);
 RB_HEAD(trials_by_turn, trial);
-RB_HEAD(repositories, repository);
+RB_HEAD(grounds, ground);
 RB_HEAD(login_lines, login_line);
 
 /* What the login leases of a queue share: login.h. */
@@ -50,7 +50,7 @@ struct Queue {
 	char *boot_id;
 	struct trials_by_id by_id;
 	struct trials_by_turn by_turn;
-	struct repositories repositories;
+	struct grounds grounds;
 	struct logins_shared logins;
 	size_t trials; /* that are not over */
 	size_t slots_used;

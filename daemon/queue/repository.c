@@ -1,112 +1,296 @@
 /* SPDX-License-Identifier: MIT */
 #include "queue/repository.h"
 
-#include "plan/grading.h"
+#include "base/mem.h"
+#include "queue/repository_places.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
-struct repository {
-	RB_ENTRY(repository) by_file;
+/*
+ * A file or folder of the host that a Trial's place is, or that one lies in. To take a place is to be
+ * counted here, and as one below in all the folders above: so whether it is free is seen by looking at
+ * it and up from it, however many Trials there are.
+ */
+struct ground {
+	RB_ENTRY(ground) by_file;
 	dev_t device;
 	ino_t inode;
 	unsigned int references; /* of Trials that are not over */
-	unsigned int writers;	 /* that run */
-	unsigned int readers;	 /* Graders that run */
-	uint64_t writer;	 /* the id of the last that took it, for people */
-	uint64_t reader;	 /* likewise, of Graders */
-	struct trials_by_turn waiting;
+	unsigned int here[CLAIMS];
+	unsigned int below[CLAIMS];
+	uint64_t last[CLAIMS]; /* the id of the last that took it, for people */
+	/* Graders apart: a writer that waits for a Grader is not in the way of the next one. */
+	struct trials_by_turn waiting[2];
 };
 
-static int repository_compare(const struct repository *a, const struct repository *b)
+struct held_place {
+	enum claim claim;
+	size_t count;
+	struct ground **steps; /* [0] is the place itself */
+};
+
+struct repository {
+	size_t count;
+	struct held_place *places;
+};
+
+static int ground_compare(const struct ground *a, const struct ground *b)
 {
 	if (a->device != b->device)
 		return a->device < b->device ? -1 : 1;
 	return a->inode < b->inode ? -1 : a->inode > b->inode;
 }
 
-RB_GENERATE_STATIC(repositories, repository, by_file, repository_compare)
+RB_GENERATE_STATIC(grounds, ground, by_file, ground_compare)
 
-static bool writes(const struct launch_request *request)
+#define BIT(claim) (1u << (claim))
+
+/* Whose claims keep one away. */
+static unsigned int against(enum claim claim, bool shares)
 {
-	if (!request->repository)
-		return false;
-	if (request->has.repository_mode)
-		return request->repository_mode == MODE_rw;
-	return !request->has.role || request->role != ROLE_grader;
+	switch (claim) {
+	case CLAIM_judged:
+		return BIT(CLAIM_repository) | BIT(CLAIM_bind) | BIT(CLAIM_git);
+	case CLAIM_repository:
+		return BIT(CLAIM_judged) | (shares ? 0 : BIT(CLAIM_repository) | BIT(CLAIM_bind));
+	case CLAIM_bind:
+		return BIT(CLAIM_judged) | (shares ? 0 : BIT(CLAIM_repository));
+	default:
+		return BIT(CLAIM_judged);
+	}
 }
 
-struct repository *repository_get(Queue *queue, const struct launch_request *request)
+static struct trials_by_turn *waiting_with(struct ground *ground, const struct trial *trial)
 {
-	struct repository key = {0}, *repository;
-	struct stat st;
+	return &ground->waiting[trial->of != 0];
+}
 
-	if ((!writes(request) && !launch_judges(request)) || !request->repository ||
-	    stat(request->repository, &st) < 0)
-		return NULL;
-	key.device = st.st_dev;
-	key.inode = st.st_ino;
-	repository = RB_FIND(repositories, &queue->repositories, &key);
-	if (!repository) {
-		repository = calloc(1, sizeof(*repository));
-		if (!repository)
+static bool is_before(const struct trial *trial, const struct trial *other)
+{
+	return trial->priority != other->priority ? trial->priority > other->priority
+						  : trial->id < other->id;
+}
+
+/* --- What there is -------------------------------------------------------------------------------- */
+
+static struct ground *ground_get(Queue *queue, struct place_step step)
+{
+	struct ground key = {.device = step.device, .inode = step.inode};
+	struct ground *ground = RB_FIND(grounds, &queue->grounds, &key);
+
+	if (!ground) {
+		ground = calloc(1, sizeof(*ground));
+		if (!ground)
 			return NULL;
-		repository->device = st.st_dev;
-		repository->inode = st.st_ino;
-		RB_INIT(&repository->waiting);
-		RB_INSERT(repositories, &queue->repositories, repository);
+		ground->device = step.device;
+		ground->inode = step.inode;
+		RB_INIT(&ground->waiting[0]);
+		RB_INIT(&ground->waiting[1]);
+		RB_INSERT(grounds, &queue->grounds, ground);
 	}
-	repository->references++;
-	return repository;
+	ground->references++;
+	return ground;
+}
+
+static void ground_put(Queue *queue, struct ground *ground)
+{
+	if (--ground->references > 0)
+		return;
+	RB_REMOVE(grounds, &queue->grounds, ground);
+	free(ground);
+}
+
+static int place_take_over(Queue *queue, struct held_place *place,
+			   const struct repository_place *opened)
+{
+	place->claim = opened->claim;
+	place->steps = calloc(opened->ancestry.count, sizeof(struct ground *));
+	if (!place->steps)
+		return -ENOMEM;
+	for (size_t i = 0; i < opened->ancestry.count; i++) {
+		place->steps[i] = ground_get(queue, opened->ancestry.steps[i]);
+		if (!place->steps[i])
+			return -ENOMEM;
+		place->count++;
+	}
+	return 0;
+}
+
+int repository_get(Queue *queue, const struct launch_request *request,
+		   struct repository **ret_repository)
+{
+	_cleanup_(repository_places_done) struct repository_places opened = {0};
+	struct repository *repository;
+	int r = repository_places_open(&opened, request);
+
+	*ret_repository = NULL;
+	if (r < 0 || opened.count == 0)
+		return r;
+	repository = calloc(1, sizeof(*repository));
+	if (repository)
+		repository->places = calloc(opened.count, sizeof(*repository->places));
+	if (!repository || !repository->places) {
+		free(repository);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; r == 0 && i < opened.count; i++, repository->count++)
+		r = place_take_over(queue, &repository->places[i], &opened.items[i]);
+	if (r < 0)
+		repository_put(queue, repository);
+	else
+		*ret_repository = repository;
+	return r;
 }
 
 void repository_put(Queue *queue, struct repository *repository)
 {
-	if (!repository || --repository->references > 0)
+	if (!repository)
 		return;
-	RB_REMOVE(repositories, &queue->repositories, repository);
+	for (size_t i = 0; i < repository->count; i++) {
+		for (size_t k = 0; k < repository->places[i].count; k++)
+			ground_put(queue, repository->places[i].steps[k]);
+		free(repository->places[i].steps);
+	}
+	free(repository->places);
 	free(repository);
 }
 
-bool repository_is_free(const struct repository *repository, bool shares, bool judges)
+static bool place_has(const struct held_place *place, const struct ground *ground)
 {
-	if (!repository)
-		return true;
-	if (judges)
-		return repository->writers == 0;
-	return repository->readers == 0 && (shares || repository->writers == 0);
+	for (size_t i = 0; i < place->count; i++)
+		if (place->steps[i] == ground)
+			return true;
+	return false;
 }
+
+bool repository_meets(const struct repository *a, const struct repository *b)
+{
+	for (size_t i = 0; a && b && i < a->count; i++)
+		for (size_t k = 0; k < b->count; k++) {
+			const struct held_place *one = &a->places[i], *other = &b->places[k];
+
+			if ((against(one->claim, false) & BIT(other->claim)) &&
+			    (place_has(one, other->steps[0]) || place_has(other, one->steps[0])))
+				return true;
+		}
+	return false;
+}
+
+size_t repository_places_wanted(const struct repository *repository)
+{
+	return repository ? repository->count : 0;
+}
+
+/* --- Whether it is free --------------------------------------------------------------------------- */
+
+static unsigned int sum(const unsigned int *counts, unsigned int claims)
+{
+	unsigned int total = 0;
+
+	for (unsigned int claim = 0; claim < CLAIMS; claim++)
+		if (claims & BIT(claim))
+			total += counts[claim];
+	return total;
+}
+
+/* Somebody waits there whose turn is before this one's. trial NULL: it comes behind all. */
+static bool is_awaited(struct ground *ground, const struct trial *trial)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ground->waiting); i++) {
+		const struct trial *first = RB_MIN(trials_by_turn, &ground->waiting[i]);
+
+		if (first && (!trial || is_before(first, trial)))
+			return true;
+	}
+	return false;
+}
+
+/* Where somebody is in the way; NULL: nobody is. */
+static struct ground *find_taken(const struct repository *repository, bool shares,
+				 const struct trial *trial)
+{
+	for (size_t i = 0; i < repository->count; i++) {
+		const struct held_place *place = &repository->places[i];
+		unsigned int claims = against(place->claim, shares);
+		bool polite = !shares &&
+			      (place->claim == CLAIM_repository || place->claim == CLAIM_bind);
+
+		if (sum(place->steps[0]->below, claims) > 0)
+			return place->steps[0];
+		for (size_t k = 0; k < place->count; k++)
+			if (sum(place->steps[k]->here, claims) > 0 ||
+			    (polite && is_awaited(place->steps[k], trial)))
+				return place->steps[k];
+	}
+	return NULL;
+}
+
+bool repository_is_free(const struct repository *repository, bool shares, const struct trial *trial)
+{
+	return !repository || !find_taken(repository, shares, trial);
+}
+
+/* --- Taking and waiting --------------------------------------------------------------------------- */
 
 static void take(struct trial *trial)
 {
-	struct repository *repository = trial->repository;
+	const struct repository *repository = trial->repository;
 
 	trial->writing = true;
-	if (trial->of) {
-		repository->readers++;
-		repository->reader = trial->id;
-	} else {
-		repository->writers++;
-		repository->writer = trial->id;
+	for (size_t i = 0; i < repository->count; i++) {
+		const struct held_place *place = &repository->places[i];
+
+		place->steps[0]->here[place->claim]++;
+		for (size_t k = 0; k < place->count; k++) {
+			place->steps[k]->below[place->claim] += k > 0;
+			place->steps[k]->last[place->claim] = trial->id;
+		}
 	}
+}
+
+/*
+ * The first of those that wait there gets its turn, if nobody there is in its way any more; and so does
+ * the first Grader. What comes of that turn calls the next (pass_on): none is called that would only
+ * have to wait again.
+ */
+static void call(struct ground *ground)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(ground->waiting); i++) {
+		struct trial *next = RB_MIN(trials_by_turn, &ground->waiting[i]);
+
+		if (!next || find_taken(next->repository, next->shares, next) == ground)
+			continue;
+		next->in_repository = false;
+		RB_REMOVE(trials_by_turn, &ground->waiting[i], next);
+		sched_add(next->queue, next);
+	}
+}
+
+void repository_pass_on(struct trial *trial)
+{
+	struct ground *ground = trial->in_repository ? NULL : steal(&trial->ground);
+
+	if (ground)
+		call(ground);
 }
 
 bool repository_take(struct trial *trial)
 {
-	struct repository *repository = trial->repository;
+	struct ground *called = steal(&trial->ground), *taken;
 
-	if (!repository || trial->writing)
+	if (!trial->repository || trial->writing)
 		return true;
-	if (!repository_is_free(repository, trial->shares, trial->of != 0)) {
+	taken = find_taken(trial->repository, trial->shares, trial);
+	if (taken) {
 		trial->in_repository = true;
-		RB_INSERT(trials_by_turn, &repository->waiting, trial);
-		return false;
+		trial->ground = taken;
+		RB_INSERT(trials_by_turn, waiting_with(taken, trial), trial);
+	} else {
+		take(trial);
 	}
-	take(trial);
-	/* Those that wait behind a Grader may be Graders too. */
-	if (trial->of)
-		repository_call(repository);
-	return true;
+	if (called)
+		call(called);
+	return !taken;
 }
 
 void repository_take_again(struct trial *trial)
@@ -115,62 +299,88 @@ void repository_take_again(struct trial *trial)
 		take(trial);
 }
 
-void repository_call(struct repository *repository)
+static void leave(struct trial *trial)
 {
-	struct trial *next;
+	const struct repository *repository = trial->repository;
 
-	if (!repository || repository->writers > 0)
-		return;
-	next = RB_MIN(trials_by_turn, &repository->waiting);
-	if (!next)
-		return;
-	next->in_repository = false;
-	RB_REMOVE(trials_by_turn, &repository->waiting, next);
-	sched_add(next->queue, next);
+	trial->writing = false;
+	for (size_t i = 0; i < repository->count; i++) {
+		const struct held_place *place = &repository->places[i];
+
+		place->steps[0]->here[place->claim]--;
+		for (size_t k = 1; k < place->count; k++)
+			place->steps[k]->below[place->claim]--;
+	}
+	/* Those that lie in it wait with it; those that hold it, with themselves. */
+	for (size_t i = 0; i < repository->count; i++)
+		for (size_t k = 0; k < repository->places[i].count; k++)
+			call(repository->places[i].steps[k]);
 }
 
 void repository_release(struct trial *trial)
 {
-	struct repository *repository = trial->repository;
-
-	if (!repository)
+	if (!trial->repository)
 		return;
 	if (trial->in_repository) {
+		RB_REMOVE(trials_by_turn, waiting_with(trial->ground, trial), trial);
 		trial->in_repository = false;
-		RB_REMOVE(trials_by_turn, &repository->waiting, trial);
+		repository_pass_on(trial);
 	}
-	if (!trial->writing)
-		return;
-	trial->writing = false;
-	if (trial->of)
-		repository->readers--;
-	else
-		repository->writers--;
-	repository_call(repository);
+	if (trial->writing)
+		leave(trial);
 }
+
+/* --- For people ----------------------------------------------------------------------------------- */
 
 size_t repository_position(const struct trial *trial, size_t most)
 {
 	struct trial *other;
-	size_t position = 0;
+	size_t position = 1;
 
 	if (!trial->in_repository)
 		return 0;
-	RB_FOREACH(other, trials_by_turn, &trial->repository->waiting)
-	if (++position > most || other == trial)
-		break;
+	for (size_t i = 0; i < ARRAY_SIZE(trial->ground->waiting); i++)
+		RB_FOREACH(other, trials_by_turn, &trial->ground->waiting[i])
+		{
+			if (other == trial || !is_before(other, trial))
+				break;
+			if (++position > most)
+				return 0;
+		}
 	return position > most ? 0 : position;
+}
+
+/* Of its places, the one because of which it waits there. */
+static const struct held_place *waiting_place(const struct trial *trial)
+{
+	const struct repository *repository = trial->repository;
+
+	for (size_t i = 0; i < repository->count; i++)
+		if (place_has(&repository->places[i], trial->ground))
+			return &repository->places[i];
+	return &repository->places[0];
 }
 
 const char *repository_waits_for(const struct trial *trial, char *buffer, size_t size)
 {
+	const struct ground *ground = trial->ground;
+	const struct held_place *place;
+	const char *what;
+	unsigned int claims;
+
 	if (!trial->in_repository)
 		return NULL;
-	if (trial->repository->writers == 0 && trial->repository->readers > 0)
-		snprintf(buffer, size, "its repository: Trial %llu judges what is there",
-			 (unsigned long long)trial->repository->reader);
-	else
-		snprintf(buffer, size, "its repository: Trial %llu writes to it",
-			 (unsigned long long)trial->repository->writer);
+	place = waiting_place(trial);
+	claims = against(place->claim, trial->shares);
+	what = place->claim == CLAIM_bind ? "what it has bound to write to" : "its repository";
+	for (unsigned int claim = 0; claim < CLAIMS; claim++) {
+		if (!(claims & BIT(claim)) || ground->here[claim] + ground->below[claim] == 0)
+			continue;
+		snprintf(buffer, size, "%s: Trial %llu %s", what,
+			 (unsigned long long)ground->last[claim],
+			 claim == CLAIM_judged ? "judges what is there" : "writes to it");
+		return buffer;
+	}
+	snprintf(buffer, size, "%s: others that wait for it come first", what);
 	return buffer;
 }

@@ -65,7 +65,7 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	queue->descriptors = descriptor_limit();
 	RB_INIT(&queue->by_id);
 	RB_INIT(&queue->by_turn);
-	RB_INIT(&queue->repositories);
+	RB_INIT(&queue->grounds);
 	TAILQ_INIT(&queue->watches);
 	uv_timer_init(queue->loop, &queue->retry);
 	queue->retry.data = queue;
@@ -127,7 +127,7 @@ void sched_remove(Queue *queue, struct trial *trial)
 	trial->in_turn = false;
 	RB_REMOVE(trials_by_turn, &queue->by_turn, trial);
 	/* It may have been the one that was called to a free repository. */
-	repository_call(trial->repository);
+	repository_pass_on(trial);
 }
 
 /* Starting more would only make more that cannot be recorded, or that fails alike. */
@@ -386,26 +386,27 @@ void queue_call_ended(Queue *queue)
 }
 
 /* Which repository it writes to, and whose login it uses, from the launch as the ledger has it. */
-static void load_leases(struct trial *trial, const struct ledger_row *row)
+static int load_leases(struct trial *trial, const struct ledger_row *row)
 {
 	struct message *message = NULL, *facts_message = NULL;
 	struct trial_facts facts = {0};
 	struct frozen_host storage;
 	struct launch_request request;
 	const struct plan_host *host;
-	int ignored;
+	int ignored, r;
 
 	if (!view_decode(&row->spec, &message, &launch_request_type, &request))
-		return;
+		return 0;
 	if (!view_decode(&row->facts, &facts_message, &trial_facts_type, &facts))
 		facts = (struct trial_facts){0};
 	host = frozen_host(&storage, trial->queue->host, &facts);
-	trial->repository = repository_get(trial->queue, &request);
+	r = repository_get(trial->queue, &request, &trial->repository);
 	trial->shares = request.share_repository;
 	trial->of = launch_judges(&request) ? request.of : 0;
 	login_attach(trial, login_get(trial->queue, host->config, &request, &facts, &ignored));
 	message_free(facts_message);
 	message_free(message);
+	return r;
 }
 
 static int load_one(const struct ledger_row *row, void *context)
@@ -413,13 +414,16 @@ static int load_one(const struct ledger_row *row, void *context)
 	Queue *queue = context;
 	struct trial *trial;
 	sd_id128_t uuid;
+	int r;
 
 	if (sd_id128_from_string(row->uuid, &uuid) < 0)
 		uuid = SD_ID128_NULL;
 	trial = trial_new(queue, row->id, uuid, row->priority, row->state);
 	if (!trial)
 		return -ENOMEM;
-	load_leases(trial, row);
+	r = load_leases(trial, row);
+	if (r < 0)
+		return r;
 	if (row->state == STATE_queued || row->state == STATE_held || row->state == STATE_leasing) {
 		trial->state = STATE_queued;
 		sched_add(queue, trial);

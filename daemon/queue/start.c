@@ -12,6 +12,7 @@
 #include "plan/sandbox_facts.h"
 #include "queue/arm_look.h"
 #include "queue/bare_home.h"
+#include "queue/folder_identity.h"
 #include "queue/frozen.h"
 #include "queue/grader.h"
 #include "queue/kept_session.h"
@@ -153,6 +154,7 @@ static int facts_keep(struct trial_work *work, struct start_harnesses *harnesses
 		      const struct trial_facts *accepted, struct fault *ret_fault)
 {
 	_cleanup_(sandbox_facts_done) struct sandbox_facts sandbox = {0};
+	char folder[FOLDER_IDENTITY_BYTES];
 	struct trial_facts facts;
 	int r = sandbox_facts_make(&sandbox, work->plan);
 
@@ -161,6 +163,11 @@ static int facts_keep(struct trial_work *work, struct start_harnesses *harnesses
 			       harnesses, accepted, work->plan_digest, &facts, ret_fault);
 	if (r != 0)
 		return r;
+	if (work->plan->repository_folder > 0 &&
+	    folder_identity(work->plan->descriptors[work->plan->repository_folder - 1], folder) ==
+		    0)
+		facts.folder = folder;
+	facts.has.folder = facts.folder != NULL;
 	facts.writable = work->writable;
 	facts.has.writable = work->writable.count > 0;
 	msgpack_sbuffer_destroy(&work->facts);
@@ -335,6 +342,8 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 	else
 		r = plan_make_session(&work->plan, host, launch, NULL, grader_grading(trial),
 				      ret_fault);
+	if (r == FAULT)
+		r = judged_explain(host, launch, ret_fault);
 	if (r == 0)
 		r = grader_check_plan(trial, work->plan, ret_fault);
 	if (r == 0 && work->arm_note)

@@ -224,7 +224,7 @@ static bool submit_may_claim(struct submit *submit)
 {
 	if (submit->refused || !sched_is_free(submit->queue) ||
 	    grader_must_wait(submit->queue, submit->of) ||
-	    !repository_is_free(submit->repository, submit->shares, submit->of != 0))
+	    !repository_is_free(submit->repository, submit->shares, NULL))
 		return false;
 	submit->trial = submit_make_trial(submit);
 	return submit->trial && login_take_at_once(submit->trial);
@@ -455,7 +455,9 @@ static int submit_take(struct submit *submit, const struct launch_request *reque
 	if (r < 0)
 		return r;
 	submit->labels = stored.labels;
-	submit->repository = repository_get(submit->queue, request);
+	r = repository_get(submit->queue, request, &submit->repository);
+	if (r < 0)
+		return r;
 	submit->shares = request->share_repository;
 	submit->of = launch_judges(request) ? request->of : 0;
 	submit->login = login_get(submit->queue, host->config, request, facts, &r);
@@ -484,6 +486,7 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	const struct fault *unavailable = launcher_unavailable(queue->launcher);
 	char reason[QUEUE_REASON_BYTES];
 	struct launch_request checked;
+	int r;
 
 	if (queue->stopping)
 		return fault_set(&submit->fault, ERROR_unavailable, "the daemon is stopping");
@@ -503,8 +506,9 @@ static int submit_check(struct submit *submit, const struct launch_request *requ
 	    (request->repository && space_is_low(queue, request->repository, reason)))
 		return fault_set(&submit->fault, ERROR_unavailable, "too little %s", reason),
 		       fault_hint(&submit->fault, SPACE_HINT);
-	return plan_check(host, arm_checked(&checked, request), NULL, &submit->warnings,
-			  &submit->fault);
+	r = plan_check(host, arm_checked(&checked, request), NULL, &submit->warnings,
+		       &submit->fault);
+	return r == FAULT ? judged_explain(host, request, &submit->fault) : r;
 }
 
 /* Nothing stands in its way: its prompt, then its row. */

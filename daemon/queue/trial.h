@@ -23,8 +23,9 @@ struct trial {
 	RB_ENTRY(trial) by_id;
 	RB_ENTRY(trial) by_turn; /* while it is queued, or waits for its repository */
 	Queue *queue;
-	struct repository *repository; /* that it writes to, or NULL */
-	struct trial_login *login;     /* the first that it wants, or NULL */
+	struct repository *repository; /* what it writes to or judges, or NULL */
+	struct ground *ground;	   /* of it, where it waits, or from where it was called; or NULL */
+	struct trial_login *login; /* the first that it wants, or NULL */
 	sd_id128_t uuid;
 	uint64_t id;
 	int64_t priority;

@@ -248,6 +248,8 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		trial->has.arm_name = facts.arm_name != NULL;
 		trial->families = facts.families;
 		trial->has.families = facts.families.count > 0;
+		trial->bar_id = facts.bar_id;
+		trial->has.bar_id = facts.bar_id != NULL;
 		trial->no_sandbox = facts.no_sandbox;
 		trial->has.no_sandbox = facts.has.no_sandbox;
 		trial->rerun_of = facts.rerun_of;

@@ -36,7 +36,8 @@
 	X(providers, STRINGS, OPTIONAL, ARM_PROVIDERS_MAX,                                         \
 	  "of a Custom runner: whose keys it has")                                                 \
 	X(families, STRINGS, OPTIONAL, FAMILIES_MAX, "of its models, as it was accepted with")     \
-	X(bar_id, STRING, OPTIONAL, BAR_ID_BYTES, "of a launch with bar: which Bar that was")
+	X(bar_id, STRING, OPTIONAL, BAR_ID_BYTES, "of a launch with bar: which Bar that was")      \
+	X(folder, STRING, OPTIONAL, 96, "which one the repository is (folder_identity.h)")
 
 MESSAGE_STRUCT_(trial_facts, TRIAL_FACTS_FIELDS)
 MESSAGE_TYPE_(trial_facts, TRIAL_FACTS_FIELDS)

@@ -209,6 +209,7 @@ int reply_launch_bar(msgpack_sbuffer *buffer)
 		.bar = "quality",
 		.seat = "codex",
 		.families = LIST(both),
+		.bar_id = BAR_ID,
 	};
 
 	return frame_write_reply(buffer, 44, &trial_view_type, &trial);

@@ -656,8 +656,8 @@ static inline void writer_commit(size_t most, bool fails)
 		else if (work->type == WORK_GET)
 			r = store_get(store, work->id, &work->result, &work->row);
 		else if (work->type == WORK_SINCE_END)
-			r = store_since_end(store, work->id, work->named, &work->rows,
-					    &work->count);
+			r = store_since_end(store, work->id, work->since.wanted,
+					    work->since.context, &work->rows, &work->count);
 		else if (work->type == WORK_NAMING)
 			r = store_naming(store, work->id, work->named, &work->rows, &work->count);
 		else if (work->type == WORK_SET)

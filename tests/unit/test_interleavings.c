@@ -16,7 +16,7 @@
 #include <ftw.h>
 
 #define EACH 100 /* interleavings in one process, on one ledger */
-#define REPOSITORIES 2
+#define REPOSITORIES 3 /* the last lies in the first */
 #define KEYS 6
 #define STEPS 90
 struct fact {
@@ -93,22 +93,28 @@ static bool repository_is_taken(const struct trial *trial, const struct trial *e
 
 	if (!trial->repository)
 		return false;
-	if (trial->repository != except->repository)
-		return !repository_is_free(trial->repository, trial->shares, trial->of != 0);
+	if (!repository_meets(trial->repository, except->repository))
+		return !repository_is_free(trial->repository, trial->shares, trial);
 	for (other = queue_first(queue); other; other = queue_next(other)) {
 		listed += other->slot;
 		if (other != trial && other != except && other->slot &&
-		    other->repository == trial->repository && !goes_with(trial, other))
+		    repository_meets(other->repository, trial->repository) &&
+		    !goes_with(trial, other))
+			return true;
+		/* Or comes first there: one that has a place bound need not be in that one's way. */
+		if (other != except && other->in_repository && is_before(other, trial) &&
+		    repository_meets(other->repository, trial->repository))
 			return true;
 	}
 	/* One claimed with its acceptance is not among them yet. */
 	return listed < queue_slots_used(queue);
 }
 
-/* For a turn; a Grader has none before the end of what it judges. */
+/* For a turn; a Grader has none before the end of what it judges, and who wants two places may be passed. */
 static bool waits(const struct trial *trial)
 {
 	return trial->state == STATE_queued && !trial->slot && fact(trial->id)->told &&
+	       repository_places_wanted(trial->repository) < 2 &&
 	       !grader_must_wait(queue, trial->of);
 }
 
@@ -154,7 +160,7 @@ static void look_at_launch(const struct keeper *keeper)
 			     (!other->opened && other->phase == PHASE_gone),
 		     "Trial %llu: launched twice", (unsigned long long)keeper->id);
 		MUST(other == keeper || other->phase == PHASE_gone || !trial->repository ||
-			     !their || their->repository != trial->repository ||
+			     !their || !repository_meets(their->repository, trial->repository) ||
 			     goes_with(trial, their),
 		     "Trials %llu and %llu have one repository", (unsigned long long)keeper->id,
 		     (unsigned long long)other->id);
@@ -343,6 +349,7 @@ static void launch(int key_number, bool gone, bool differs)
 		.has = {.command = true, .priority = true},
 		.command = {.count = 1, .items = words},
 	};
+	struct bind_spec bind = {.has = {.mode = true}, .mode = MODE_rw};
 	char key[32];
 	int repository;
 
@@ -362,6 +369,11 @@ static void launch(int key_number, bool gone, bool differs)
 		request.priority = (int64_t)chance(3);
 		repository = (int)chance(REPOSITORIES + 1) - 1;
 		request.share_repository = chance(6) == 0;
+		if (chance(4) == 0) {
+			bind.source = repositories[chance(REPOSITORIES)];
+			request.binds.items = &bind;
+			request.binds.count = 1;
+		}
 	}
 	request.has.share_repository = request.share_repository;
 	if (key_number < 0 && launches > 1 && chance(4) == 0) {
@@ -513,7 +525,7 @@ static void settle(void)
 		pass_time();
 	MUST(!queue->paused_for, "nothing is claimed: %s", queue->paused_for);
 	MUST(queue_slots_used(queue) == 0, "%zu slots are lost", queue_slots_used(queue));
-	MUST(RB_EMPTY(&queue->repositories), "a lease is lost");
+	MUST(RB_EMPTY(&queue->grounds), "a lease is lost");
 }
 
 static void check_end(const struct ledger_row *row)
@@ -631,7 +643,8 @@ static void setup(void)
 	trials_fd = open(trials_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	ck_assert_int_ge(trials_fd, 0);
 	for (int i = 0; i < REPOSITORIES; i++) {
-		snprintf(repositories[i], sizeof(repositories[i]), "%s/r%d", folder, i);
+		snprintf(repositories[i], sizeof(repositories[i]),
+			 i == REPOSITORIES - 1 ? "%s/r0/sub%d" : "%s/r%d", folder, i);
 		ck_assert_int_eq(mkdir(repositories[i], 0700), 0);
 	}
 	ck_assert_int_eq(config_init(&config), 0);

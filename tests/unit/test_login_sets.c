@@ -244,7 +244,7 @@ static void open_queue(Queue *queue)
 	queue->trials_fd = open(path_of("%s", "trials"), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	RB_INIT(&queue->by_id);
 	RB_INIT(&queue->by_turn);
-	RB_INIT(&queue->repositories);
+	RB_INIT(&queue->grounds);
 	logins_init(queue);
 }
 
@@ -329,7 +329,7 @@ static struct trial *make_trial(size_t at, Queue *queue, const char *letters, bo
 		.queue = queue, .id = at + 1, .state = STATE_queued, .listed = true};
 	login_attach(trial, login_get(queue, &config, &request, NULL, &r));
 	ck_assert_int_eq(r, 0);
-	trial->repository = repository_get(queue, &request);
+	ck_assert_int_eq(repository_get(queue, &request, &trial->repository), 0);
 	RB_INSERT(trials_by_id, &queue->by_id, trial);
 	queue->trials++;
 	over[at] = false;

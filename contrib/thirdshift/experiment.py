@@ -98,10 +98,6 @@ def to_json(value):
                       default=lambda data: {"base64": base64.b64encode(data).decode()}) + "\n"
 
 
-def digest(value):
-    return hashlib.sha256(to_json(value).encode("utf-8", "surrogateescape")).hexdigest()
-
-
 # --- The file -------------------------------------------------------------------------------------
 
 

@@ -23,7 +23,7 @@ void login_ended(struct trial_login *login)
 		trial_end_recorded(trial);
 }
 
-static void add(struct trial *trial, const struct login_outcome *outcome)
+static void add_to_outcome(struct trial *trial, const struct login_outcome *outcome)
 {
 	struct login_outcome outcomes[LOGINS_MAX + 1];
 	struct trial_work *work = trial->work;
@@ -66,7 +66,7 @@ static void tell(const struct login_job *job)
 		.refreshed_at = job->told.refreshed_at,
 	};
 
-	add(job->login->trial, &outcome);
+	add_to_outcome(job->login->trial, &outcome);
 }
 
 static void on_finished(uv_work_t *work, int status)

@@ -62,6 +62,30 @@ bool login_job_told(const struct login_job *job, enum login_state state)
 	       strcmp(job->told.state, login_state_name(state)) == 0;
 }
 
+/* Whether all that there was to do is done; what could not be stays, with its note, for another try. */
+static bool carry_out(struct login_job *job)
+{
+	int r;
+
+	job->result = run(job, "finish");
+	FAULT_POINT(login_carried);
+	if (job->result < 0 || login_job_told(job, LOGIN_failed))
+		return false;
+	/* Before the copy goes: without it nobody could find out any more. */
+	r = login_note_done(job->order.descriptors[LOGIN_FD_STATE], job->id, job->part, &job->told);
+	return r == 0 || r == -ENOENT;
+}
+
+static void finish(struct login_job *job)
+{
+	job->result = 0;
+	job->clean = !job->carry || carry_out(job);
+	FAULT_POINT(login_told);
+	if (job->clean)
+		job->clean = login_remove_copy(job->trial_fd, job->part) == 0;
+	FAULT_POINT(login_removed);
+}
+
 void login_job_work(uv_work_t *work)
 {
 	struct login_job *job = container_of(work, struct login_job, work);
@@ -78,20 +102,7 @@ void login_job_work(uv_work_t *work)
 		FAULT_POINT(login_copied);
 		break;
 	default:
-		job->result = job->carry ? run(job, "finish") : 0;
-		if (job->carry)
-			FAULT_POINT(login_carried);
-		/* What could not be carried stays, with its note, for another try. */
-		job->clean = !job->carry ||
-			     (job->result == 0 && !login_job_told(job, LOGIN_failed));
-		/* Before the copy goes: without it nobody could find out any more. */
-		if (job->carry && job->clean)
-			login_note_done(job->order.descriptors[LOGIN_FD_STATE], job->id, job->part,
-					&job->told);
-		FAULT_POINT(login_told);
-		if (job->clean)
-			job->clean = login_remove_copy(job->trial_fd, job->part) == 0;
-		FAULT_POINT(login_removed);
+		finish(job);
 		break;
 	}
 }

@@ -27,6 +27,8 @@ int reply_prune(msgpack_sbuffer *buffer);
 int reply_pause(msgpack_sbuffer *buffer);
 int reply_resume(msgpack_sbuffer *buffer);
 int reply_drain(msgpack_sbuffer *buffer);
+int reply_status(msgpack_sbuffer *buffer);
+int reply_doctor(msgpack_sbuffer *buffer);
 int reply_status_paused(msgpack_sbuffer *buffer);
 int request_launch_descriptor(msgpack_sbuffer *buffer);
 int reply_show_held(msgpack_sbuffer *buffer);

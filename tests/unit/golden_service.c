@@ -2,8 +2,8 @@
 #include "golden.h"
 
 /*
- * The vectors of pause, resume, drain and prune, of what holds the queue, and of a prompt that is a
- * descriptor; golden.c lists them.
+ * The vectors of status, doctor, pause, resume, drain and prune, of what holds the queue, and of a
+ * prompt that is a descriptor; golden.c lists them.
  */
 
 int request_prune(msgpack_sbuffer *buffer)
@@ -213,4 +213,82 @@ int event_queue(msgpack_sbuffer *buffer)
 	};
 
 	return frame_write_event(buffer, EVENT_queue, 10, &queue_event_type, &event);
+}
+
+int reply_status(msgpack_sbuffer *buffer)
+{
+	struct status_trial trials[] = {
+		{.has = {.id = true, .state = true}, .id = 7, .state = STATE_running},
+		{.has = {.id = true, .state = true},
+		 .id = 8,
+		 .state = STATE_queued,
+		 .waits_for = "a slot: 1 of 1 in use"},
+	};
+	struct status_reply status = {
+		.has = {.pid = true,
+			.started_at = true,
+			.backend = true,
+			.disk_bytes = true,
+			.max_running = true,
+			.queued = true,
+			.running = true,
+			.ended = true,
+			.clients = true},
+		.program = "trialsd 0.1",
+		.pid = 4242,
+		.started_at = SUBMITTED - 60 * SECOND,
+		.socket = "/run/user/1000/trialsd/socket",
+		.state_folder = "/home/ann/.local/state/trialsd",
+		.runtime_folder = "/run/user/1000/trialsd",
+		.logs_folder = "/home/ann/.local/state/trialsd/trials",
+		.backend = BACKEND_none,
+		.backend_reason = "there is no user manager: limits are not enforced",
+		.unavailable = "bwrap is not installed",
+		.disk_bytes = 123456789,
+		.max_running = 1,
+		.queued = 1,
+		.running = 1,
+		.ended = 6,
+		.clients = 2,
+		.trials = LIST(trials),
+	};
+
+	return frame_write_reply(buffer, 11, &status_reply_type, &status);
+}
+
+int reply_doctor(msgpack_sbuffer *buffer)
+{
+	struct doctor_check checks[] = {
+		{.has = {.state = true},
+		 .name = "clock",
+		 .proves = "the clock can be trusted with times",
+		 .state = CHECK_ok,
+		 .message = "2025-01-01 00:00:00 UTC"},
+		{.has = {.state = true},
+		 .name = "linger",
+		 .proves = "Trials outlive the session that launched them",
+		 .state = CHECK_warning,
+		 .message = "ann has no lingering",
+		 .hint = "loginctl enable-linger ann"},
+		{.has = {.state = true},
+		 .name = "user_namespace",
+		 .proves = "a user namespace can be made",
+		 .state = CHECK_failed,
+		 .message = "user namespaces are switched off: user.max_user_namespaces is 0",
+		 .hint = "sudo sysctl -w user.max_user_namespaces=15000"},
+		{.has = {.state = true},
+		 .name = "pid_namespace",
+		 .proves = "a pid namespace can be made",
+		 .state = CHECK_not_applicable},
+	};
+	struct doctor_reply reply = {
+		.has = {.launchable = true},
+		.program = "trialsd 0.1",
+		.launchable = false,
+		.message = "user namespaces are switched off: user.max_user_namespaces is 0",
+		.hint = "sudo sysctl -w user.max_user_namespaces=15000",
+		.checks = LIST(checks),
+	};
+
+	return frame_write_reply(buffer, 13, &doctor_reply_type, &reply);
 }

@@ -28,6 +28,9 @@ struct grader_submit {
 	struct judged judged;
 	struct text_list notes;
 	struct fault fault;
+	TAILQ_ENTRY(grader_submit) link;
+	bool at_vote; /* it is in that list */
+	bool waits;   /* for one before it there, of the same seat and Trial */
 };
 
 static void grader_submit_free(struct grader_submit *submit)
@@ -64,10 +67,40 @@ static int check_repository(const struct judged *judged, const char *given, stru
 	return fault_hint(fault, "leave repository out: of says which it is");
 }
 
+static void ask_votes(struct grader_submit *submit);
+
+static struct grader_submit *find_same(struct grader_submit *submit, bool waits)
+{
+	const struct launch_request *launch = &submit->launch;
+	struct grader_submit *other;
+
+	TAILQ_FOREACH(other, &submit->queue->seats_at_vote, link)
+	if (other != submit && other->waits == waits && other->launch.of == launch->of &&
+	    strcmp(other->launch.seat, launch->seat) == 0 &&
+	    strcmp(other->launch.bar, launch->bar) == 0)
+		return other;
+	return NULL;
+}
+
+/* It is in the ledger, or refused: the next launch of that seat can be looked at. */
+static void on_seated(void *context, const struct submit_result *result)
+{
+	struct grader_submit *submit = context, *next = find_same(submit, true);
+
+	TAILQ_REMOVE(&submit->queue->seats_at_vote, submit, link);
+	submit->done(submit->context, result);
+	if (next) {
+		next->waits = false;
+		ask_votes(next);
+	}
+	grader_submit_free(submit);
+}
+
 static void go_on(struct grader_submit *submit, int r)
 {
 	const struct trial_facts *facts = submit->has_facts ? &submit->facts : NULL;
 	struct launch_request *launch = &submit->launch;
+	bool seated = submit->at_vote;
 
 	if (r < 0)
 		fault_errno(&submit->fault, r, "launch");
@@ -76,8 +109,10 @@ static void go_on(struct grader_submit *submit, int r)
 		launch->has.repository = true;
 	}
 	submit_begin(submit->queue, launch, fd_steal(&submit->prompt_fd), facts,
-		     r != 0 ? &submit->fault : NULL, &submit->notes, submit->done, submit->context);
-	grader_submit_free(submit);
+		     r != 0 ? &submit->fault : NULL, &submit->notes,
+		     seated ? on_seated : submit->done, seated ? submit : submit->context);
+	if (!seated)
+		grader_submit_free(submit);
 }
 
 static void on_votes(struct ledger_call *call)
@@ -92,25 +127,37 @@ static void on_votes(struct ledger_call *call)
 	go_on(submit, r);
 }
 
-/* All else is as it should be; of a rerun too, since it would vote once more. */
-static void check_votes(struct grader_submit *submit, int r)
+static void ask_votes(struct grader_submit *submit)
 {
 	msgpack_sbuffer bytes;
+	int r = bar_votes_named(submit->launch.of, &bytes);
 
-	if (r == 0 && submit->launch.bar && submit->launch.seat) {
-		r = bar_votes_named(submit->launch.of, &bytes);
-		if (r == 0) {
-			struct blob named = {.data = (const uint8_t *)bytes.data,
-					     .size = bytes.size};
+	if (r == 0) {
+		struct blob named = {.data = (const uint8_t *)bytes.data, .size = bytes.size};
 
-			submit->call.done = on_votes;
-			ledger_list_naming(submit->queue->ledger, &submit->call, submit->launch.of,
-					   named);
-			msgpack_sbuffer_destroy(&bytes);
-			return;
-		}
+		submit->call.done = on_votes;
+		ledger_list_naming(submit->queue->ledger, &submit->call, submit->launch.of, named);
+		msgpack_sbuffer_destroy(&bytes);
+	} else {
+		go_on(submit, r);
 	}
-	go_on(submit, r);
+}
+
+/*
+ * All else is as it should be; of a rerun too, since it would vote once more. Of two launches of one
+ * seat at the same moment the ledger knows neither: so the second waits until the first is there.
+ */
+static void check_votes(struct grader_submit *submit, int r)
+{
+	if (r != 0 || !submit->launch.bar || !submit->launch.seat) {
+		go_on(submit, r);
+		return;
+	}
+	submit->waits = find_same(submit, false) != NULL;
+	submit->at_vote = true;
+	TAILQ_INSERT_TAIL(&submit->queue->seats_at_vote, submit, link);
+	if (!submit->waits)
+		ask_votes(submit);
 }
 
 static void on_since(struct ledger_call *call)

@@ -131,6 +131,27 @@ static void print_folder(const json_t *arm, const char *key)
 	free(digest);
 }
 
+/* Where they are, and of their programs which they are. */
+static void print_toolchains(json_t *found)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(found, key, value)
+	{
+		const char *part = strchr(key, '.');
+		char *text = json_display(value), *path = strchr(text, ' ');
+		char line[1024];
+
+		if (part && strncmp(part, ".Programs.", 10) == 0 && path)
+			snprintf(line, sizeof(line), "%s %.12s", path + 1, text);
+		else
+			snprintf(line, sizeof(line), part ? "%s" : "%.12s", text);
+		print_field(stdout, "toolchain", line);
+		free(text);
+	}
+}
+
 static char *limits_text(const json_t *limits)
 {
 	char *text = NULL;
@@ -175,6 +196,7 @@ static void print_arm(const json_t *view)
 	print_folder(arm, "build");
 	print_folder(arm, "skills");
 	print_words(arm, "toolchains", "toolchains");
+	print_toolchains(json_object_get(arm, "toolchains_found"));
 	print_field(stdout, "environment", pairs);
 	print_words(arm, "variables", "may be set");
 	print_words(arm, "git_exclude", "git exclude");

@@ -18,6 +18,7 @@
 #define ARM_PROVIDERS_MAX 32
 #define ARM_CHANGES_MAX 256
 #define ARM_OWN_FILES_MAX 256 /* of one Harness */
+#define ARM_TOOLCHAINS_FOUND_MAX 2048
 #define PROVIDER_NAME_BYTES_MAX 32
 #define FAMILY_BYTES_MAX 32
 #define ARM_TEXT_BYTES_MAX 2048 /* of a value that a change tells */
@@ -57,7 +58,8 @@
 	X(variable, STRING, OPTIONAL, 128, "that its key is in")                                   \
 	X(endpoint, STRING, OPTIONAL, 2048, "the URL that it is reached at")                       \
 	X(hosts, STRINGS, OPTIONAL, HOSTS_MAX, "that it needs")                                    \
-	X(family, STRING, OPTIONAL, FAMILY_BYTES_MAX, "of the model behind it")
+	X(family, STRING, OPTIONAL, FAMILY_BYTES_MAX, "of the model behind it")                    \
+	X(endpoint_variable, STRING, OPTIONAL, 128, "that its endpoint is told by")
 
 /* A folder and all that is in it: names, kinds, permission bits, contents, links. */
 #define ARM_FOLDER_FIELDS(X)                                                                       \
@@ -91,27 +93,30 @@
 	  "of files: sources that are to be mapped although they look like keys or logins")
 
 /* The canonical form. */
-#define ARM_FIELDS(X)                                                                              \
-	X(form, UINT, REQUIRED, 0, "of this form: 1")                                              \
-	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "as asked")                                  \
-	X(harness, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX,                                       \
-	  "as asked; found: the one of harnesses")                                                 \
-	X(model, STRING, OPTIONAL, 256, "as asked")                                                \
-	X(effort, STRING, OPTIONAL, 32, "as asked")                                                \
-	X(arguments, BYTES_LIST, OPTIONAL, 4096, "as asked")                                       \
-	X(command, BYTES_LIST, OPTIONAL, 4096, "as asked")                                         \
-	X(files, ARM_FILES, OPTIONAL, ARM_FILES_MAX, "by path")                                    \
-	X(roles, STRINGS, REQUIRED, 2, "trial before grader")                                      \
-	X(git_exclude, BYTES_LIST, OPTIONAL, 256, "as asked")                                      \
-	X(harnesses, ARM_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX, "by name")                        \
-	X(providers, ARM_PROVIDERS, OPTIONAL, ARM_PROVIDERS_MAX, "by name")                        \
-	X(limits, LIMITS, OPTIONAL, 0, "as asked")                                                 \
-	X(environment, PAIRS, OPTIONAL, 1024, "by name")                                           \
-	X(variables, STRINGS, OPTIONAL, 256, "by name")                                            \
-	X(toolchains, STRINGS, OPTIONAL, 16, "as asked")                                           \
-	X(skills, ARM_FOLDER, OPTIONAL, 0, "as found")                                             \
-	X(build, ARM_FOLDER, OPTIONAL, 0, "as found")                                              \
-	X(families, STRINGS, OPTIONAL, 64, "of its Harnesses and providers, each once, by name")
+#define ARM_FIELDS(X)                                                                                \
+	X(form, UINT, REQUIRED, 0, "of this form: 1")                                                \
+	X(name, STRING, REQUIRED, ARM_NAME_BYTES_MAX, "as asked")                                    \
+	X(harness, STRING, OPTIONAL, HARNESS_NAME_BYTES_MAX,                                         \
+	  "as asked; found: the one of harnesses")                                                   \
+	X(model, STRING, OPTIONAL, 256, "as asked")                                                  \
+	X(effort, STRING, OPTIONAL, 32, "as asked")                                                  \
+	X(arguments, BYTES_LIST, OPTIONAL, 4096, "as asked")                                         \
+	X(command, BYTES_LIST, OPTIONAL, 4096, "as asked")                                           \
+	X(files, ARM_FILES, OPTIONAL, ARM_FILES_MAX, "by path")                                      \
+	X(roles, STRINGS, REQUIRED, 2, "trial before grader")                                        \
+	X(git_exclude, BYTES_LIST, OPTIONAL, 256, "as asked")                                        \
+	X(harnesses, ARM_HARNESSES, OPTIONAL, ARM_HARNESSES_MAX, "by name")                          \
+	X(providers, ARM_PROVIDERS, OPTIONAL, ARM_PROVIDERS_MAX, "by name")                          \
+	X(limits, LIMITS, OPTIONAL, 0, "as asked")                                                   \
+	X(environment, PAIRS, OPTIONAL, 1024, "by name")                                             \
+	X(variables, STRINGS, OPTIONAL, 256, "by name")                                              \
+	X(toolchains, STRINGS, OPTIONAL, 16, "as asked")                                             \
+	X(skills, ARM_FOLDER, OPTIONAL, 0, "as found")                                               \
+	X(build, ARM_FOLDER, OPTIONAL, 0, "as found")                                                \
+	X(families, STRINGS, OPTIONAL, 64, "of its Harnesses and providers, each once, by name")     \
+	X(toolchains_found, PAIRS, OPTIONAL, ARM_TOOLCHAINS_FOUND_MAX,                               \
+	  "what its toolchains are: of each the SHA-256 of its section, the paths that are visible " \
+	  "for it, and its programs with the SHA-256 of each")
 
 /* One thing that differs. */
 #define ARM_CHANGE_FIELDS(X)                                                                       \

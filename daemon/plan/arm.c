@@ -161,6 +161,9 @@ int arm_order(struct arm_ordered *ret_ordered, const struct arm *asked)
 	if (r == 0)
 		r = ORDER_LIST(ordered, &arm->environment, &arm->has.environment, compare_pairs);
 	if (r == 0)
+		r = ORDER_LIST(ordered, &arm->toolchains_found, &arm->has.toolchains_found,
+			       compare_pairs);
+	if (r == 0)
 		r = order_texts(ordered, &arm->variables, &arm->has.variables);
 	if (r == 0)
 		r = order_texts(ordered, &arm->families, &arm->has.families);

@@ -147,12 +147,13 @@ static int check_provider(const struct arm_provider_list *providers, size_t inde
 	const struct arm_provider *provider = &providers->items[index];
 	_cleanup_free_ char *shown = display(provider->name);
 
-	if (provider->variable || provider->endpoint || provider->hosts.count > 0 ||
-	    provider->family)
-		return fault_set(fault, ERROR_invalid,
-				 "providers[%zu]: variable, endpoint, hosts and family are found, "
-				 "and cannot be asked for",
-				 index);
+	if (provider->variable || provider->endpoint || provider->endpoint_variable ||
+	    provider->hosts.count > 0 || provider->family)
+		return fault_set(
+			fault, ERROR_invalid,
+			"providers[%zu]: variable, endpoint, endpoint_variable, hosts and family are found, "
+			"and cannot be asked for",
+			index);
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(providers->items[i].name, provider->name) == 0)
 			return fault_set(fault, ERROR_invalid, "providers: %s is there twice",

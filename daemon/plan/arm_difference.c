@@ -75,8 +75,8 @@ static int pairs_differ(struct arm_changes *changes, const char *what, const str
 		const char *name = order <= 0 ? a->items[i].name : b->items[k].name;
 		const struct pair *was = order <= 0 ? &a->items[i++] : NULL;
 		const struct pair *is = order >= 0 ? &b->items[k++] : NULL;
-		/* What is called by a path is no variable, but a digest. */
-		bool variable = *name != '~' && *name != '/';
+		/* Values of others are digests and paths. */
+		bool variable = strcmp(what, "environment") == 0;
 		bool secret = variable && ((was && secret_variable(name, was->value)) ||
 					   (is && secret_variable(name, is->value)));
 		_cleanup_free_ char *path = NULL;

@@ -9,6 +9,7 @@
 #include "plan/arm.h"
 #include "plan/arm_check.h"
 #include "plan/arm_harness.h"
+#include "plan/arm_toolchain.h"
 #include "plan/build.h"
 #include "plan/folder_digest.h"
 #include "plan/secret_file.h"
@@ -45,6 +46,7 @@ struct arm_freeze {
 	struct arm_harness_list asked;
 	struct arm_harness_look harnesses[ARM_HARNESSES_MAX];
 	struct arm_provider_look providers[ARM_PROVIDERS_MAX];
+	struct arm_toolchain_look toolchains;
 	struct file_look *files;
 	struct folder_look build;
 	struct folder_look skills;
@@ -276,6 +278,17 @@ static int begin_providers(struct arm_freeze *freeze, struct fault *fault)
 	return r;
 }
 
+/* Of one that is gone nothing is found, which the comparison tells. */
+static int begin_toolchains(struct arm_freeze *freeze, struct fault *fault)
+{
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	bool again = freeze->options.before != NULL;
+	int r = arm_toolchain_look_begin(&freeze->toolchains, freeze->options.host,
+					 &freeze->spec.toolchains, again ? &ignored : fault);
+
+	return r == FAULT && again ? 0 : r;
+}
+
 static int begin(struct arm_freeze *freeze, struct fault *fault)
 {
 	const struct arm_spec *spec = &freeze->spec;
@@ -287,6 +300,8 @@ static int begin(struct arm_freeze *freeze, struct fault *fault)
 		r = begin_harnesses(freeze, fault);
 	if (r == 0)
 		r = begin_providers(freeze, fault);
+	if (r == 0)
+		r = begin_toolchains(freeze, fault);
 	if (r == 0)
 		r = begin_files(freeze, fault);
 	if (r == 0)
@@ -329,6 +344,7 @@ void arm_freeze_work(struct arm_freeze *freeze)
 
 	for (size_t i = 0; i < freeze->asked.count; i++)
 		arm_harness_look_work(&freeze->harnesses[i]);
+	arm_toolchain_look_work(&freeze->toolchains);
 	for (size_t i = 0; i < freeze->spec.files.count; i++) {
 		struct file_look *look = &freeze->files[i];
 
@@ -444,6 +460,13 @@ static void keep_known(const struct arm *before, struct arm_harness *harness)
 	}
 	if (was && was->sha256 && harness->sha256 && strcmp(was->sha256, harness->sha256) == 0)
 		harness->version = was->version;
+}
+
+/* Likewise one of a time when nothing was frozen of toolchains. */
+static void keep_unknown(const struct arm *before, struct arm *arm)
+{
+	if (before && before->toolchains_found.count == 0)
+		arm->toolchains_found = (struct pair_list){0};
 }
 
 static int finish_harnesses(struct arm_freeze *freeze, struct arm_harness *harnesses,
@@ -617,6 +640,8 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 		r = finish_harnesses(freeze, harnesses, &families, ret_fault);
 	if (r == 0)
 		r = finish_providers(freeze, providers, &families);
+	if (r == 0)
+		r = arm_toolchain_look_finish(&freeze->toolchains, freeze->options.host, ret_fault);
 	for (size_t i = 0; r == 0 && i < spec->files.count; i++)
 		r = finish_file(freeze, i, &files[i], ret_fault);
 	if (r == 0)
@@ -628,6 +653,8 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 	if (r != 0)
 		return r;
 	arm.families = families;
+	arm.toolchains_found = freeze->toolchains.found;
+	keep_unknown(freeze->options.before, &arm);
 	return settle(freeze, &arm);
 }
 
@@ -639,6 +666,7 @@ struct arm_freeze *arm_freeze_free(struct arm_freeze *freeze)
 		arm_harness_look_done(&freeze->harnesses[i]);
 	for (size_t i = 0; i < ARM_PROVIDERS_MAX; i++)
 		arm_provider_look_done(&freeze->providers[i]);
+	arm_toolchain_look_done(&freeze->toolchains);
 	for (size_t i = 0; freeze->files && i < freeze->spec.files.count; i++)
 		place_done(&freeze->files[i].place);
 	free(freeze->files);

@@ -7,7 +7,7 @@
  * An Arm in its canonical order (arm.h), for arm*.c. Texts are those of the Arm that it was made of;
  * lists are its own.
  */
-#define ARM_ORDERED_LISTS_MAX (8 + 3 * ARM_HARNESSES_MAX + ARM_PROVIDERS_MAX)
+#define ARM_ORDERED_LISTS_MAX (9 + 3 * ARM_HARNESSES_MAX + ARM_PROVIDERS_MAX)
 
 struct arm_ordered {
 	struct arm arm;

@@ -107,7 +107,10 @@ static int look_at(struct arm_provider_look *look, const struct plan_host *host,
 	look->there = true;
 	look->variable = strdup(provider->variable);
 	look->endpoint = endpoint ? strdup(endpoint) : NULL;
-	if (!look->variable || (endpoint && !look->endpoint))
+	look->endpoint_variable = provider->endpoint_variable ? strdup(provider->endpoint_variable)
+							      : NULL;
+	if (!look->variable || (endpoint && !look->endpoint) ||
+	    (provider->endpoint_variable && !look->endpoint_variable))
 		return -ENOMEM;
 	r = told ? endpoint_add_host(&look->hosts, host, field, told, again, fault)
 		 : text_list_merge(&look->hosts, &provider->hosts);
@@ -146,6 +149,7 @@ void arm_provider_tell(const struct arm_provider_look *look, struct arm_provider
 		.endpoint = look->endpoint,
 		.hosts = look->hosts,
 		.family = look->there ? look->family : NULL,
+		.endpoint_variable = look->endpoint_variable,
 	};
 }
 
@@ -153,6 +157,7 @@ void arm_provider_look_done(struct arm_provider_look *look)
 {
 	free(look->variable);
 	free(look->endpoint);
+	free(look->endpoint_variable);
 	text_list_done(&look->hosts);
 	free(look->signed_out);
 	free(look->warning);

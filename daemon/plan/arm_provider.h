@@ -17,6 +17,7 @@ struct arm_provider_look {
 	bool there; /* false: there is none of the name (any more) */
 	char *variable;
 	char *endpoint;
+	char *endpoint_variable; /* or NULL */
 	struct text_list hosts;
 	char family[FAMILY_BYTES_MAX + 1];
 	char *signed_out; /* why its key cannot be had, or NULL */

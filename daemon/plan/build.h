@@ -150,6 +150,7 @@ struct plan_cache {
 	bool facts_valid;
 	long long facts_looked; /* CLOCK_MONOTONIC, in nanoseconds */
 	struct programs_known programs;
+	struct programs_known tools; /* of toolchains: nobody asks them for a version */
 };
 
 int plan_cache_new(struct plan_cache **ret_cache);

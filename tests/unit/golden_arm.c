@@ -141,12 +141,15 @@ int reply_arm_show(msgpack_sbuffer *buffer)
 	const char *arguments[] = {"--search"}, *exclude[] = {".mine/"}, *toolchains[] = {"node"};
 	const char *roles[] = {"trial"}, *variables[] = {"EFFORT"}, *warnings[] = {"it is large"};
 	const char *hosts[] = {"proxy.example:8443"};
+	struct pair found[] = {{"node", SHA256},
+			       {"node.Programs.node", SHA256 " /home/ada/node/bin/node"}};
 	struct pair environment[] = {{"OPENAI_BASE_URL", "https://proxy.example:8443/v1"}};
 	struct arm_harness harnesses[] = {
 		{.name = "codex", .endpoint = "https://proxy.example:8443/v1", .family = "openai"}};
 	struct arm_provider providers[] = {{.name = "openai",
 					    .model = "gpt-5",
 					    .variable = "OPENAI_API_KEY",
+					    .endpoint_variable = "OPENAI_BASE_URL",
 					    .endpoint = "https://proxy.example:8443/v1",
 					    .hosts = LIST(hosts),
 					    .family = "openai"}};
@@ -170,6 +173,7 @@ int reply_arm_show(msgpack_sbuffer *buffer)
 		.environment = LIST(environment),
 		.variables = LIST(variables),
 		.toolchains = LIST(toolchains),
+		.toolchains_found = LIST(found),
 		.skills = {.path = "/home/ada/skills", .sha256 = SHA256},
 	};
 	return frame_write_reply(buffer, 32, &arm_show_reply_type, &shown);

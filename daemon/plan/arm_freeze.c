@@ -278,17 +278,6 @@ static int begin_providers(struct arm_freeze *freeze, struct fault *fault)
 	return r;
 }
 
-/* Of one that is gone nothing is found, which the comparison tells. */
-static int begin_toolchains(struct arm_freeze *freeze, struct fault *fault)
-{
-	_cleanup_fault_ struct fault ignored = FAULT_INIT;
-	bool again = freeze->options.before != NULL;
-	int r = arm_toolchain_look_begin(&freeze->toolchains, freeze->options.host,
-					 &freeze->spec.toolchains, again ? &ignored : fault);
-
-	return r == FAULT && again ? 0 : r;
-}
-
 static int begin(struct arm_freeze *freeze, struct fault *fault)
 {
 	const struct arm_spec *spec = &freeze->spec;
@@ -301,7 +290,9 @@ static int begin(struct arm_freeze *freeze, struct fault *fault)
 	if (r == 0)
 		r = begin_providers(freeze, fault);
 	if (r == 0)
-		r = begin_toolchains(freeze, fault);
+		r = arm_toolchain_look_begin(&freeze->toolchains, freeze->options.host,
+					     &spec->toolchains, freeze->options.before != NULL,
+					     fault);
 	if (r == 0)
 		r = begin_files(freeze, fault);
 	if (r == 0)

@@ -107,8 +107,10 @@ static int begin_one(struct arm_toolchain_look *look, const struct plan_host *ho
 }
 
 int arm_toolchain_look_begin(struct arm_toolchain_look *look, const struct plan_host *host,
-			     const struct text_list *names, struct fault *ret_fault)
+			     const struct text_list *names, bool again, struct fault *ret_fault)
 {
+	_cleanup_fault_ struct fault ignored = FAULT_INIT;
+	struct fault *told = again ? &ignored : ret_fault;
 	const char *word = "true";
 	const struct launch_request launch = {
 		.has = {.command = true, .network = true, .toolchains = true},
@@ -122,11 +124,11 @@ int arm_toolchain_look_begin(struct arm_toolchain_look *look, const struct plan_
 	if (names->count == 0)
 		return 0;
 	/* As a launch would have them: what is visible inside, through all links. */
-	r = plan_make(&plan, host, &launch, ret_fault);
+	r = plan_make(&plan, host, &launch, told);
 	for (size_t i = 0; r == 0 && i < plan->toolchain_count; i++)
-		r = begin_one(look, host, &plan->toolchains[i], ret_fault);
+		r = begin_one(look, host, &plan->toolchains[i], told);
 	plan_free(plan);
-	return r;
+	return r == FAULT && again ? 0 : r;
 }
 
 /* --- Worked, finished ----------------------------------------------------------------------------- */

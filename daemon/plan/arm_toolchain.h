@@ -25,9 +25,12 @@ struct arm_toolchain_look {
 	size_t count;
 };
 
-/* On the loop. FAULT: one is not there, or not as its section says. */
+/*
+ * On the loop. FAULT: one is not there, or not as its section says. again: of an Arm that was prepared
+ * before that is no fault, but nothing is found of it.
+ */
 int arm_toolchain_look_begin(struct arm_toolchain_look *look, const struct plan_host *host,
-			     const struct text_list *names, struct fault *ret_fault);
+			     const struct text_list *names, bool again, struct fault *ret_fault);
 /* On any thread. */
 void arm_toolchain_look_work(struct arm_toolchain_look *look);
 /* On the loop: adds the programs to look->found. FAULT: one cannot be read. */

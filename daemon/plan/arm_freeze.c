@@ -571,8 +571,9 @@ static int warn(struct arm_freeze *freeze, const struct arm *arm, struct fault *
 	if (r == 0)
 		r = check_programs(freeze, arm, fault);
 	for (size_t i = 0; r == 0 && i < freeze->signed_out.count; i++)
-		r = text_list_add_format(warnings, "%s: until that is mended its launches are void",
-					 freeze->signed_out.items[i]);
+		r = text_list_add_format(
+			warnings, "%s: its launches are void; mend that, and prepare it again",
+			freeze->signed_out.items[i]);
 	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++) {
 		const struct pair_list *files = &arm->harnesses.items[i].own_files;
 

@@ -31,6 +31,7 @@ import time
 
 import trials_files
 from kept import DIRECTORY, Own, Wrong, differs
+from seats import as_begun
 from shape import NUMBER, fits
 from trials_files import check_keys, host_path, read_object, read_small_file
 
@@ -458,7 +459,9 @@ def check_same(file, plan, folder):
 
 
 def judging_changes(file, plan):
-    return changes(plan["judging"], json.loads(to_json(file.judging())))
+    was, now = plan["judging"], json.loads(to_json(file.judging()))
+    was, now = (dict(one, **{"the Bar": as_begun(one.get("the Bar"), plan["bar"])}) for one in (was, now))
+    return changes(was, now)
 
 
 # --- Keys and labels ------------------------------------------------------------------------------

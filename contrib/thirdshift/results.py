@@ -17,6 +17,7 @@ COUNTED = ("delivered", "failed", "timed_out", "stalled", "out_of_memory")
 # What speaks of nobody: another launch may do better. A canceled one somebody did not want, until they
 # ask for another.
 AGAIN = ("void", "interrupted", "lost")
+ATTEMPTS_MAX = 100
 PRUNED = "pruned"  # a cause of thirdshift's own: trialsd has it no more, and its end was not seen
 KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at", "started_at", "ended_at",
         "wall_seconds", "cpu_seconds", "memory_peak", "outcome", "cause", "ended_by", "message", "hint",
@@ -36,6 +37,7 @@ class Cell:
         self.voters = [voter["voter"] for voter in plan["voters"].get(arm, []) if voter["voter"]]
         self.votes = {seat: {} for seat in self.voters}  # of the Trial that counts. number: Grader
         self.refused = {}  # seat: why trialsd takes no Grader for it
+        self.gone = False  # its result, or all that trialsd had of it: nobody can judge it any more
         self.more = False  # somebody asked for so many attempts
 
     def __str__(self):
@@ -109,6 +111,11 @@ class Cell:
     def is_over(self, limit):
         """Nothing runs, and nothing more will be launched."""
         return not self.is_open(limit) and not self.open_seats(limit)
+
+    def may_still_vote(self, seat, canceled):
+        """Somebody's decision would have its vote cast: --canceled, or further --attempts."""
+        outcome = (self.grader(seat) or {}).get("outcome")
+        return not self.gone and not self.spoiled() and (outcome == "canceled") == canceled
 
     def verdicts(self):
         """{seat: verdict}, of those that said one."""
@@ -313,7 +320,7 @@ def arm_summary(plan, arm, cells, limit):
 def panel_summary(cells, limit):
     """How the Panel decided, the votes, and what the void ones are void for."""
     decisions = [cell.decision(limit) for cell in cells]
-    words, causes = [], []
+    words, causes, again = [], [], {True: 0, False: 0}
     for cell in cells:
         verdicts, still_open = cell.verdicts(), cell.open_seats(limit)
         for seat in cell.voters:
@@ -324,9 +331,12 @@ def panel_summary(cells, limit):
             if words[-1] == "void":
                 grader = cell.grader(seat)
                 causes.append(grader.get("cause", grader["outcome"]) if grader else "refused")
+                for canceled in again:
+                    again[canceled] += cell.may_still_vote(seat, canceled)
     return {"panel": {word: decisions.count(word) for word in ("pass", "fail", "undecided", "open")},
             "votes": {word: words.count(word) for word in ("pass", "fail", "void", "open")},
-            "void_votes": count(causes)}
+            "void_votes": count(causes),
+            "void_votes_again": {"attempts": again[False], "canceled": again[True]}}
 
 
 def vote_row(plan, cell, seat, limit):
@@ -447,9 +457,10 @@ def table(told):
             ", of %d families" % bar["breadth"] if bar.get("breadth", 1) > 1 else "",
             ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
-    if told["over"] and any(arm["void"] or arm.get("void_votes") for arm in told["arms"]):
+    if told["over"] and told["attempts"] < ATTEMPTS_MAX and any(
+            arm["void"] or arm.get("void_votes_again", {}).get("attempts") for arm in told["arms"]):
         yield "What is void is launched again, once that is mended, by: run --attempts %d" % min(
-            2 * told["attempts"], 100)
+            2 * told["attempts"], ATTEMPTS_MAX)
 
 
 def seat_text(seat):
@@ -477,6 +488,9 @@ def notes(arm):
             arm["name"], arm["spoiled"])
     if arm.get("void_votes"):
         yield "%s: votes that are void: %s" % (arm["name"], causes_text(arm["void_votes"]))
+    canceled = arm.get("void_votes_again", {}).get("canceled")
+    if canceled:
+        yield "%s: votes that were canceled: %d (run --canceled launches them again)" % (arm["name"], canceled)
     if arm.get("votes", {}).get("open"):
         yield "%s: votes that are still to come: %d, on %s" % (
             arm["name"], arm["votes"]["open"], number_of(arm["panel"]["open"], "result"))

@@ -209,6 +209,7 @@ class Scheduler:
         if not os.path.isdir(repository):
             text = "its result is gone, and cannot be judged: %s" % repository
         if text != str(error):
+            cell.gone = True
             seats = cell.open_seats(self.attempts)
         cell.refused.update(dict.fromkeys(seats, text))
         say("%s: no Grader%s: %s" % (cell, " for seat " + seat if seats == [seat] else "", text))

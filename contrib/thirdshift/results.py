@@ -18,6 +18,7 @@ COUNTED = ("delivered", "failed", "timed_out", "stalled", "out_of_memory")
 # ask for another.
 AGAIN = ("void", "interrupted", "lost")
 ATTEMPTS_MAX = 100
+OUTSIDE = "ended_from_outside"  # likewise: trialsd tells it by who ended a failed one
 PRUNED = "pruned"  # a cause of thirdshift's own: trialsd has it no more, and its end was not seen
 KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at", "started_at", "ended_at",
         "wall_seconds", "cpu_seconds", "memory_peak", "outcome", "cause", "ended_by", "message", "hint",
@@ -28,6 +29,15 @@ KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at"
 def record_of(trial):
     """What is kept of a Trial that has ended."""
     return {key: trial[key] for key in KEPT if key in trial}
+
+
+def is_from_outside(trial):
+    """Somebody ended its sandbox: no doing of the Trial's own."""
+    return trial.get("outcome") == "failed" and trial.get("ended_by") == "outside"
+
+
+def cause_of(trial):
+    return OUTSIDE if is_from_outside(trial) else trial.get("cause", trial.get("outcome"))
 
 
 class Cell:
@@ -49,7 +59,17 @@ class Cell:
 
     def counted(self):
         trial = self.trial()
-        return trial if trial and trial.get("outcome") in COUNTED else None
+        return trial if trial and trial.get("outcome") in COUNTED and not self.says_nothing(trial) else None
+
+    def says_nothing(self, trial):
+        """Of its Arm. What was judged by an earlier thirdshift, which knew of no end from outside, stays."""
+        return trial.get("outcome") in AGAIN or (is_from_outside(trial) and not self.is_asked(trial))
+
+    def is_asked(self, trial):
+        """Whether a vote on this launch was asked for."""
+        attempt = trial["labels"]["attempt"]
+        return any(grader["labels"]["attempt"] == attempt for votes in self.votes.values()
+                   for grader in votes.values())
 
     def take(self, trial, attempt, seat=None, vote=None):
         """Whether it is news."""
@@ -69,7 +89,7 @@ class Cell:
         trial = self.trial()
         if not trial or "outcome" not in trial or trial.get("wanted_again"):
             return True
-        return trial["outcome"] in AGAIN and self.may_repeat(trial) and max(self.attempts) < limit
+        return self.says_nothing(trial) and self.may_repeat(trial) and max(self.attempts) < limit
 
     def may_repeat(self, trial):
         """It may have done all that it was launched for: another one is somebody's decision."""
@@ -296,9 +316,9 @@ def count(words):
 def arm_summary(plan, arm, cells, limit):
     trials = [cell.counted() for cell in cells if cell.counted()]
     last = [cell.trial() for cell in cells if not cell.is_open(limit)]
-    causes = [trial.get("cause", trial.get("outcome")) for cell in cells
-              for trial in cell.attempts.values() if trial.get("outcome") in AGAIN]
-    stayed = [trial.get("cause", trial["outcome"]) for trial in last if trial["outcome"] in AGAIN]
+    causes = [cause_of(trial) for cell in cells for trial in cell.attempts.values() if cell.says_nothing(trial)]
+    stayed = [cause_of(cell.trial()) for cell in cells
+              if not cell.is_open(limit) and cell.says_nothing(cell.trial())]
     seconds = [trial["wall_seconds"] for trial in trials if "wall_seconds" in trial]
     tokens = [trial["tokens"] for trial in trials if trial.get("tokens")]
     summary = {"name": arm["name"], "id": arm["id"], "families": arm["families"], "trials": len(cells)}
@@ -362,6 +382,8 @@ def trial_row(plan, cell, limit):
     row.update({key: trial[key] for key in ("id", "outcome", "cause", "message", "exit_code", "exit_signal",
                                             "wall_seconds", "tokens", "spoiled")
                 if trial.get(key) is not None})
+    if trial and is_from_outside(trial) and cell.says_nothing(trial):
+        row["cause"] = OUTSIDE
     if "wall_seconds" in row:
         row["wall_seconds"] = round(row["wall_seconds"], 3)
     if plan["bar"] and cell.counted():

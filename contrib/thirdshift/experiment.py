@@ -49,7 +49,8 @@ SHORT = 60  # letters of what was, and of what is, where both are told
 
 
 VOTER = {"seat": str, "withheld": bool, "because": [str], "voter": (str, None), "families": [str]}
-PLAN = {"name": str, "run": str, "begun_at": int, "accepted": bool, "asked": dict, "judging": dict,
+PLAN = {"name": str, "run": str, "begun_at": int, "accepted": bool, "asked": dict,
+        "judging": {"the Bar?": (None, {"name": str, "seats": [dict], "stand_ins?": [dict]})},
         "arms": [{"name": str, "id": str, "families": [str]}], "tasks": [str], "repeats": int,
         "bar": (None, {"name": str, "id": str, "votes": int, "breadth?": int,
                        "seats": [{"name": str, "families?": [str]}]}),

@@ -316,7 +316,8 @@ def count(words):
 def arm_summary(plan, arm, cells, limit):
     trials = [cell.counted() for cell in cells if cell.counted()]
     last = [cell.trial() for cell in cells if not cell.is_open(limit)]
-    causes = [cause_of(trial) for cell in cells for trial in cell.attempts.values() if cell.says_nothing(trial)]
+    causes = [cause_of(trial) for cell in cells for trial in cell.attempts.values()
+              if cell.says_nothing(trial)]
     stayed = [cause_of(cell.trial()) for cell in cells
               if not cell.is_open(limit) and cell.says_nothing(cell.trial())]
     seconds = [trial["wall_seconds"] for trial in trials if "wall_seconds" in trial]
@@ -512,7 +513,8 @@ def notes(arm):
         yield "%s: votes that are void: %s" % (arm["name"], causes_text(arm["void_votes"]))
     canceled = arm.get("void_votes_again", {}).get("canceled")
     if canceled:
-        yield "%s: votes that were canceled: %d (run --canceled launches them again)" % (arm["name"], canceled)
+        yield "%s: votes that were canceled: %d (run --canceled launches them again)" % (
+            arm["name"], canceled)
     if arm.get("votes", {}).get("open"):
         yield "%s: votes that are still to come: %d, on %s" % (
             arm["name"], arm["votes"]["open"], number_of(arm["panel"]["open"], "result"))

@@ -15,8 +15,8 @@ TOLD_LETTERS = 12
 
 def places(bar):
     """[(list, number, seat)] of those that name an Arm."""
-    return [(key, number, seat) for key in ("seats", "stand_ins") for number, seat in enumerate(bar.get(key) or [])
-            if isinstance(seat.get("arm"), str)]
+    return [(key, number, seat) for key in ("seats", "stand_ins")
+            for number, seat in enumerate(bar.get(key) or []) if isinstance(seat.get("arm"), str)]
 
 
 def with_arms(bar, whole):
@@ -65,8 +65,8 @@ class Finder:
     def _named(self, what, name):
         ids = [arm["id"] for arm in self.arms if arm["name"] == name]
         if not ids:
-            raise Wrong('%s: no Arm is called "%s", and an id has 8 to %d hexadecimal digits: trialctl arm list' % (
-                what, name, ID_LETTERS))
+            raise Wrong('%s: no Arm is called "%s", and an id has 8 to %d hexadecimal digits: trialctl arm '
+                        'list' % (what, name, ID_LETTERS))
         if len(ids) > 1:
             raise Wrong("%s: %d Arms are called %s: %s%s; give the id of one: trialctl arm list" % (
                 what, len(ids), name, ", ".join(one[:TOLD_LETTERS] for one in ids[:TOLD]),

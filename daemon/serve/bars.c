@@ -195,8 +195,8 @@ static int set_form(struct setting *setting, const struct bar_spec *spec, struct
 	}
 	if (r == 0) {
 		msgpack_sbuffer_destroy(&setting->bytes);
-		r = bar_encode(setting->only_existing ? &kept.held.bar : &held.bar,
-			       &setting->bytes, id);
+		r = bar_encode(setting->only_existing ? &kept.held.bar : &held.bar, &setting->bytes,
+			       id);
 	}
 	return r;
 }

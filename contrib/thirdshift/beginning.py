@@ -7,6 +7,7 @@ import json
 import trials
 from experiment import Changed, check_same, judging_changes, notes_on_repository, to_json
 from results import number_of
+from seats import Finder, as_begun, with_arms
 from terminal import say, warn
 
 PANEL_ARMS = 32  # of one panel_check
@@ -124,6 +125,18 @@ def has_begun(client, patience, folder, plan):
         client.pages("list", "trials", patience, labels=labels))
 
 
+def bar_of(client, patience, file, plan):
+    """The Bar of the file, with whole ids of Arms. plan: of an Experiment that has begun, or None."""
+    def own(name):
+        if plan:
+            return next((arm["id"] for arm in plan["arms"] if arm["name"] == name), None)
+        spec = next((arm for arm in file.arms if arm["name"] == name), None)
+        return spec and client.patiently("arm_prepare", patience, timeout=PREPARE_SECONDS, spec=spec)["id"]
+
+    finder = Finder(own, lambda: client.pages("arm_list", "arms", patience))
+    return with_arms(as_begun(file.bar, plan and plan["bar"]), finder.whole)
+
+
 def plan_of(client, patience, file, folder, regrade):
     """What was frozen when it began, which may be now."""
     state = trials.text(client.patiently("status", patience)["state_folder"])
@@ -131,13 +144,15 @@ def plan_of(client, patience, file, folder, regrade):
     if plan and state != plan["state_folder"]:
         raise Changed("this Experiment is run by the trialsd of %s, and this is that of %s" % (
             plan["state_folder"], state), "name the other one's socket with --socket or TRIALSD_SOCKET")
+    begun = bool(plan) and has_begun(client, patience, folder, plan)
     bar = None
     if file.bar:
+        file.bar = bar_of(client, patience, file, plan if begun else None)
         # Also to go on: trialsd knows whether it is still the Bar that was used.
         bar = client.patiently("bar_set", patience, spec=file.bar)
         for text in bar.get("warnings", []):
             warn(text)
-    if not plan or not has_begun(client, patience, folder, plan):
+    if not begun:
         return begin(client, patience, file, folder, bar, state)
     folder.accepted(plan)
     check_same(file, plan, folder.path)

@@ -31,6 +31,7 @@ import time
 
 import trials_files
 from kept import DIRECTORY, Own, Wrong, differs
+from seats import as_begun
 from shape import NUMBER, fits
 from trials_files import check_keys, host_path, read_object, read_small_file
 
@@ -48,7 +49,8 @@ SHORT = 60  # letters of what was, and of what is, where both are told
 
 
 VOTER = {"seat": str, "withheld": bool, "because": [str], "voter": (str, None), "families": [str]}
-PLAN = {"name": str, "run": str, "begun_at": int, "accepted": bool, "asked": dict, "judging": dict,
+PLAN = {"name": str, "run": str, "begun_at": int, "accepted": bool, "asked": dict,
+        "judging": {"the Bar?": (None, {"name": str, "seats": [dict], "stand_ins?": [dict]})},
         "arms": [{"name": str, "id": str, "families": [str]}], "tasks": [str], "repeats": int,
         "bar": (None, {"name": str, "id": str, "votes": int, "breadth?": int,
                        "seats": [{"name": str, "families?": [str]}]}),
@@ -458,7 +460,9 @@ def check_same(file, plan, folder):
 
 
 def judging_changes(file, plan):
-    return changes(plan["judging"], json.loads(to_json(file.judging())))
+    was, now = plan["judging"], json.loads(to_json(file.judging()))
+    was, now = (dict(one, **{"the Bar": as_begun(one.get("the Bar"), plan["bar"])}) for one in (was, now))
+    return changes(was, now)
 
 
 # --- Keys and labels ------------------------------------------------------------------------------

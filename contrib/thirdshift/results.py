@@ -17,6 +17,8 @@ COUNTED = ("delivered", "failed", "timed_out", "stalled", "out_of_memory")
 # What speaks of nobody: another launch may do better. A canceled one somebody did not want, until they
 # ask for another.
 AGAIN = ("void", "interrupted", "lost")
+ATTEMPTS_MAX = 100
+OUTSIDE = "ended_from_outside"  # likewise: trialsd tells it by who ended a failed one
 PRUNED = "pruned"  # a cause of thirdshift's own: trialsd has it no more, and its end was not seen
 KEPT = ("id", "uuid", "key", "role", "labels", "arm", "arm_name", "submitted_at", "started_at", "ended_at",
         "wall_seconds", "cpu_seconds", "memory_peak", "outcome", "cause", "ended_by", "message", "hint",
@@ -29,6 +31,15 @@ def record_of(trial):
     return {key: trial[key] for key in KEPT if key in trial}
 
 
+def is_from_outside(trial):
+    """Somebody ended its sandbox: no doing of the Trial's own."""
+    return trial.get("outcome") == "failed" and trial.get("ended_by") == "outside"
+
+
+def cause_of(trial):
+    return OUTSIDE if is_from_outside(trial) else trial.get("cause", trial.get("outcome"))
+
+
 class Cell:
     def __init__(self, plan, arm, task, repeat):
         self.plan, self.arm, self.task, self.repeat = plan, arm, task, repeat
@@ -36,6 +47,7 @@ class Cell:
         self.voters = [voter["voter"] for voter in plan["voters"].get(arm, []) if voter["voter"]]
         self.votes = {seat: {} for seat in self.voters}  # of the Trial that counts. number: Grader
         self.refused = {}  # seat: why trialsd takes no Grader for it
+        self.gone = False  # its result, or all that trialsd had of it: nobody can judge it any more
         self.more = False  # somebody asked for so many attempts
 
     def __str__(self):
@@ -47,7 +59,17 @@ class Cell:
 
     def counted(self):
         trial = self.trial()
-        return trial if trial and trial.get("outcome") in COUNTED else None
+        return trial if trial and trial.get("outcome") in COUNTED and not self.says_nothing(trial) else None
+
+    def says_nothing(self, trial):
+        """Of its Arm. What was judged by an earlier thirdshift, which knew of no end from outside, stays."""
+        return trial.get("outcome") in AGAIN or (is_from_outside(trial) and not self.is_asked(trial))
+
+    def is_asked(self, trial):
+        """Whether a vote on this launch was asked for."""
+        attempt = trial["labels"]["attempt"]
+        return any(grader["labels"]["attempt"] == attempt for votes in self.votes.values()
+                   for grader in votes.values())
 
     def take(self, trial, attempt, seat=None, vote=None):
         """Whether it is news."""
@@ -67,7 +89,7 @@ class Cell:
         trial = self.trial()
         if not trial or "outcome" not in trial or trial.get("wanted_again"):
             return True
-        return trial["outcome"] in AGAIN and self.may_repeat(trial) and max(self.attempts) < limit
+        return self.says_nothing(trial) and self.may_repeat(trial) and max(self.attempts) < limit
 
     def may_repeat(self, trial):
         """It may have done all that it was launched for: another one is somebody's decision."""
@@ -109,6 +131,11 @@ class Cell:
     def is_over(self, limit):
         """Nothing runs, and nothing more will be launched."""
         return not self.is_open(limit) and not self.open_seats(limit)
+
+    def may_still_vote(self, seat, canceled):
+        """Somebody's decision would have its vote cast: --canceled, or further --attempts."""
+        outcome = (self.grader(seat) or {}).get("outcome")
+        return not self.gone and not self.spoiled() and (outcome == "canceled") == canceled
 
     def verdicts(self):
         """{seat: verdict}, of those that said one."""
@@ -289,9 +316,10 @@ def count(words):
 def arm_summary(plan, arm, cells, limit):
     trials = [cell.counted() for cell in cells if cell.counted()]
     last = [cell.trial() for cell in cells if not cell.is_open(limit)]
-    causes = [trial.get("cause", trial.get("outcome")) for cell in cells
-              for trial in cell.attempts.values() if trial.get("outcome") in AGAIN]
-    stayed = [trial.get("cause", trial["outcome"]) for trial in last if trial["outcome"] in AGAIN]
+    causes = [cause_of(trial) for cell in cells for trial in cell.attempts.values()
+              if cell.says_nothing(trial)]
+    stayed = [cause_of(cell.trial()) for cell in cells
+              if not cell.is_open(limit) and cell.says_nothing(cell.trial())]
     seconds = [trial["wall_seconds"] for trial in trials if "wall_seconds" in trial]
     tokens = [trial["tokens"] for trial in trials if trial.get("tokens")]
     summary = {"name": arm["name"], "id": arm["id"], "families": arm["families"], "trials": len(cells)}
@@ -313,7 +341,7 @@ def arm_summary(plan, arm, cells, limit):
 def panel_summary(cells, limit):
     """How the Panel decided, the votes, and what the void ones are void for."""
     decisions = [cell.decision(limit) for cell in cells]
-    words, causes = [], []
+    words, causes, again = [], [], {True: 0, False: 0}
     for cell in cells:
         verdicts, still_open = cell.verdicts(), cell.open_seats(limit)
         for seat in cell.voters:
@@ -324,9 +352,12 @@ def panel_summary(cells, limit):
             if words[-1] == "void":
                 grader = cell.grader(seat)
                 causes.append(grader.get("cause", grader["outcome"]) if grader else "refused")
+                for canceled in again:
+                    again[canceled] += cell.may_still_vote(seat, canceled)
     return {"panel": {word: decisions.count(word) for word in ("pass", "fail", "undecided", "open")},
             "votes": {word: words.count(word) for word in ("pass", "fail", "void", "open")},
-            "void_votes": count(causes)}
+            "void_votes": count(causes),
+            "void_votes_again": {"attempts": again[False], "canceled": again[True]}}
 
 
 def vote_row(plan, cell, seat, limit):
@@ -352,6 +383,8 @@ def trial_row(plan, cell, limit):
     row.update({key: trial[key] for key in ("id", "outcome", "cause", "message", "exit_code", "exit_signal",
                                             "wall_seconds", "tokens", "spoiled")
                 if trial.get(key) is not None})
+    if trial and is_from_outside(trial) and cell.says_nothing(trial):
+        row["cause"] = OUTSIDE
     if "wall_seconds" in row:
         row["wall_seconds"] = round(row["wall_seconds"], 3)
     if plan["bar"] and cell.counted():
@@ -447,9 +480,10 @@ def table(told):
             ", of %d families" % bar["breadth"] if bar.get("breadth", 1) > 1 else "",
             ", ".join(map(seat_text, bar["seats"])),
             "; it has its families from an older form" if bar.get("legacy") else "")
-    if told["over"] and any(arm["void"] or arm.get("void_votes") for arm in told["arms"]):
+    if told["over"] and told["attempts"] < ATTEMPTS_MAX and any(
+            arm["void"] or arm.get("void_votes_again", {}).get("attempts") for arm in told["arms"]):
         yield "What is void is launched again, once that is mended, by: run --attempts %d" % min(
-            2 * told["attempts"], 100)
+            2 * told["attempts"], ATTEMPTS_MAX)
 
 
 def seat_text(seat):
@@ -477,6 +511,10 @@ def notes(arm):
             arm["name"], arm["spoiled"])
     if arm.get("void_votes"):
         yield "%s: votes that are void: %s" % (arm["name"], causes_text(arm["void_votes"]))
+    canceled = arm.get("void_votes_again", {}).get("canceled")
+    if canceled:
+        yield "%s: votes that were canceled: %d (run --canceled launches them again)" % (
+            arm["name"], canceled)
     if arm.get("votes", {}).get("open"):
         yield "%s: votes that are still to come: %d, on %s" % (
             arm["name"], arm["votes"]["open"], number_of(arm["panel"]["open"], "result"))

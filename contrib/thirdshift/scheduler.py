@@ -13,7 +13,8 @@ import time
 
 import trials
 from experiment import key_of, labels_of, spoiled
-from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, number_of, plain, pruned, record_of
+from results import AGAIN, COUNTED, TOKENS, Results, TokenCount, is_from_outside, number_of, plain, pruned, \
+    record_of
 from terminal import say, warn
 
 BATCH = 8  # launched, then what happened meanwhile is looked at
@@ -209,6 +210,7 @@ class Scheduler:
         if not os.path.isdir(repository):
             text = "its result is gone, and cannot be judged: %s" % repository
         if text != str(error):
+            cell.gone = True
             seats = cell.open_seats(self.attempts)
         cell.refused.update(dict.fromkeys(seats, text))
         say("%s: no Grader%s: %s" % (cell, " for seat " + seat if seats == [seat] else "", text))
@@ -316,7 +318,7 @@ def ending_of(trial):
         text += ", " + trial["cause"]
     if trial.get("exit_code"):
         text += ", exit code %d" % trial["exit_code"]
-    if trial["outcome"] in AGAIN:
+    if trial["outcome"] in AGAIN or is_from_outside(trial):
         return text + ": " + trial.get("message", "")
     return text + (" in %.1f s" % trial["wall_seconds"] if "wall_seconds" in trial else "")
 

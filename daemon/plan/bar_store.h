@@ -59,7 +59,7 @@ enum bar_put {
 
 /*
  * Keeps the Bar of these bytes (bar_encode), unless one of its name asks for the same. only_existing: it
- * has no families, and is there to be compared: -ESTALE where it would have to be kept. -EPERM: another
+ * is the one that was there a moment ago, to be compared: -ESTALE where it would have to be kept. -EPERM: another
  * one of this name was used, or may have been; -EUCLEAN: likewise, and what is kept of that is damaged or
  * gone; -E2BIG: there are BAR_STORE_BARS_MAX.
  */

@@ -12,6 +12,6 @@
 
 /* Of an open folder (O_PATH is enough). 0 or -errno. */
 int folder_identity(int fd, char ret_text[FOLDER_IDENTITY_BYTES]);
-/* Of what is at this path now. 0 or -errno. */
+/* Of what is at this path now. -ELOOP: one of its names is a symbolic link; else 0 or -errno. */
 int folder_identity_at(const char *path, char ret_text[FOLDER_IDENTITY_BYTES]);
 bool folder_identity_same(const char *one, const char *other);

@@ -42,7 +42,7 @@ bool judged_wrote(const struct blob *facts, const void *context);
 /* FAULT: one of these rows wrote to the repository, so that it is no longer what was left. */
 int judged_check_since(const struct judged *judged, struct ledger_row *const *rows, size_t count,
 		       struct fault *ret_fault);
-/* FAULT: at its path is another folder than it had; or that is what is open here. -errno. */
+/* FAULT: at its path is another folder than it had, or a symbolic link; or that is what is open here. -errno. */
 int judged_check_folder(const struct judged *judged, struct fault *ret_fault);
 int judged_check_bound(const struct judged *judged, int fd, struct fault *ret_fault);
 

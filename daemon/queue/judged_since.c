@@ -3,6 +3,7 @@
 /* Whether what a Trial left is there as it was: who has written to it since, and which folder it is. */
 #include "queue/grader.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "plan/place.h"
@@ -61,6 +62,18 @@ int judged_check_since(const struct judged *judged, struct ledger_row *const *ro
 	return 0;
 }
 
+/* Whatever it leads to: a Grader has the folder at the very path that the Trial had. */
+static int link_there(const struct judged *judged, struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(judged->repository);
+
+	fault_set(fault, ERROR_refused,
+		  "of: the path of the repository of Trial %llu leads through a symbolic link now, "
+		  "and did not: %s",
+		  (unsigned long long)judged->id, shown);
+	return fault_hint(fault, "move the folder that it had back to that path");
+}
+
 static int other_folder(const struct judged *judged, struct fault *fault)
 {
 	_cleanup_free_ char *shown = display(judged->repository);
@@ -75,10 +88,12 @@ static int other_folder(const struct judged *judged, struct fault *fault)
 int judged_check_folder(const struct judged *judged, struct fault *ret_fault)
 {
 	char now[FOLDER_IDENTITY_BYTES];
+	int r = folder_identity_at(judged->repository, now);
 
+	if (r == -ELOOP)
+		return link_there(judged, ret_fault);
 	/* What is not there is told elsewhere, each in its way. */
-	if (!judged->folder || folder_identity_at(judged->repository, now) < 0 ||
-	    folder_identity_same(judged->folder, now))
+	if (!judged->folder || r < 0 || folder_identity_same(judged->folder, now))
 		return 0;
 	return other_folder(judged, ret_fault);
 }

@@ -66,7 +66,7 @@ struct setting {
 	struct request *request;
 	char name[BAR_NAME_BYTES_MAX + 1];
 	msgpack_sbuffer bytes; /* canonical form */
-	bool only_existing;    /* without families: there is one that asks for the same */
+	bool only_existing;    /* of the one that is there, which asks for the same */
 	uint64_t now;
 	struct bar_doubts doubts;
 	enum bar_put put;
@@ -171,8 +171,9 @@ static void on_set(uv_work_t *work, int status)
 }
 
 /*
- * One that asks for the same is there, or may not change: families are not looked for then, whatever
- * has become of the Harnesses, Arms and providers since.
+ * One that asks for the same is there, or may not change: families and Arms are not looked for then,
+ * whatever has become of the Harnesses, Arms and providers since. The one that is there has them, and
+ * whole ids where an Arm was asked for by its first digits.
  */
 static int set_form(struct setting *setting, const struct bar_spec *spec, struct fault *fault)
 {
@@ -194,7 +195,8 @@ static int set_form(struct setting *setting, const struct bar_spec *spec, struct
 	}
 	if (r == 0) {
 		msgpack_sbuffer_destroy(&setting->bytes);
-		r = bar_encode(&held.bar, &setting->bytes, id);
+		r = bar_encode(setting->only_existing ? &kept.held.bar : &held.bar, &setting->bytes,
+			       id);
 	}
 	return r;
 }

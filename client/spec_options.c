@@ -34,7 +34,7 @@ const struct option spec_options[] = {
 	{"share-repository", 0, NULL, NULL, COMPLETE_NOTHING, false,
 	 "do not wait for other Trials that write to it"},
 	{"allow-no-sandbox", 0, NULL, NULL, COMPLETE_NOTHING, false,
-	 "of an Arm: also where trialsd runs Trials without a sandbox"},
+	 "of an Arm, a Bar or a Grader: also where trialsd runs Trials without a sandbox"},
 	{"cwd", 0, "DIR", NULL, COMPLETE_FOLDER, false,
 	 "working directory (default: the repository)"},
 	{"role", 0, "ROLE", PROTOCOL_ROLES(WORD_), COMPLETE_NOTHING, false,

@@ -133,7 +133,7 @@
 	  "of network allowlist: HOST[:PORT] that it may reach, or *.SUFFIX[:PORT]; port 443 unless said") \
 	X(arm, STRING, OPTIONAL, ARM_ID_BYTES,                                                   \
 	  "instead of command or harness: this Arm; what stands beside it must not widen it")    \
-	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm: also where trialsd runs Trials without a sandbox") \
+	X(allow_no_sandbox, BOOL, OPTIONAL, 0, "of an arm, a bar or a Grader that judges: also without a sandbox") \
 	X(bar, STRING, OPTIONAL, BAR_NAME_BYTES_MAX, "the Bar of the Experiment that it is of")  \
 	X(seat, STRING, OPTIONAL, BAR_NAME_BYTES_MAX,                                            \
 	  "of a grader, with bar: the seat that it has, or the stand-in that it is")             \

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "plan/arm.h"
 #include "plan/arm_check.h"
+#include "plan/arm_claims.h"
 #include "plan/arm_harness.h"
 #include "plan/arm_toolchain.h"
 #include "plan/build.h"
@@ -52,6 +53,7 @@ struct arm_freeze {
 	struct folder_look skills;
 	struct text_list missing;
 	struct text_list signed_out;
+	struct text_list claimed;
 	struct text_list warnings;
 	struct message *arm_message;
 	struct arm arm; /* points into it */
@@ -293,6 +295,9 @@ static int begin(struct arm_freeze *freeze, struct fault *fault)
 		r = arm_toolchain_look_begin(&freeze->toolchains, freeze->options.host,
 					     &spec->toolchains, freeze->options.before != NULL,
 					     fault);
+	if (r == 0)
+		r = arm_claims_tell(freeze->options.host, spec, freeze->harnesses,
+				    freeze->asked.count, freeze->providers, &freeze->claimed);
 	if (r == 0)
 		r = begin_files(freeze, fault);
 	if (r == 0)
@@ -565,15 +570,18 @@ static int check_programs(const struct arm_freeze *freeze, const struct arm *arm
 
 static int warn(struct arm_freeze *freeze, const struct arm *arm, struct fault *fault)
 {
+	const struct text_list *voids[] = {&freeze->signed_out, &freeze->claimed};
 	struct text_list *warnings = &freeze->warnings;
 	int r = check_runner(arm, fault);
 
 	if (r == 0)
 		r = check_programs(freeze, arm, fault);
-	for (size_t i = 0; r == 0 && i < freeze->signed_out.count; i++)
-		r = text_list_add_format(
-			warnings, "%s: its launches are void; mend that, and prepare it again",
-			freeze->signed_out.items[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(voids); i++)
+		for (size_t k = 0; r == 0 && k < voids[i]->count; k++)
+			r = text_list_add_format(
+				warnings,
+				"%s: its launches are void; mend that, and prepare it again",
+				voids[i]->items[k]);
 	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++) {
 		const struct pair_list *files = &arm->harnesses.items[i].own_files;
 
@@ -666,6 +674,7 @@ struct arm_freeze *arm_freeze_free(struct arm_freeze *freeze)
 	place_done(&freeze->skills.place);
 	text_list_done(&freeze->missing);
 	text_list_done(&freeze->signed_out);
+	text_list_done(&freeze->claimed);
 	text_list_done(&freeze->warnings);
 	message_free(freeze->spec_message);
 	message_free(freeze->arm_message);
@@ -688,6 +697,11 @@ const struct text_list *arm_freeze_missing(const struct arm_freeze *freeze)
 const struct text_list *arm_freeze_signed_out(const struct arm_freeze *freeze)
 {
 	return &freeze->signed_out;
+}
+
+const struct text_list *arm_freeze_claimed(const struct arm_freeze *freeze)
+{
+	return &freeze->claimed;
 }
 
 const struct text_list *arm_freeze_warnings(const struct arm_freeze *freeze)

@@ -45,5 +45,7 @@ const struct text_list *arm_freeze_missing(const struct arm_freeze *freeze);
  * a change of the Arm: a launch looks at this before it compares.
  */
 const struct text_list *arm_freeze_signed_out(const struct arm_freeze *freeze);
+/* What else its launches would be void for (arm_claims.h), which their plans find themselves. */
+const struct text_list *arm_freeze_claimed(const struct arm_freeze *freeze);
 /* What will hardly do what was meant; only of a new one. */
 const struct text_list *arm_freeze_warnings(const struct arm_freeze *freeze);

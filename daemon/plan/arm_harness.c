@@ -179,6 +179,9 @@ static int look_at(struct arm_harness_look *look, const struct arm_harness_optio
 		session->program = PROGRAM_INIT;
 	}
 	if (r == 0)
+		r = arm_claims_add_harness(&look->claims, host, session->harness, session->login,
+					   look->sign_in.provider != NULL);
+	if (r == 0)
 		r = find_hosts(look, options, session, own, fault);
 	return r == 0 ? find_family(look, host, session->harness, own) : r;
 }
@@ -297,5 +300,6 @@ void arm_harness_look_done(struct arm_harness_look *look)
 	free(look->warning);
 	free(look->missing);
 	free(look->signed_out);
+	arm_claims_done(&look->claims);
 	*look = ARM_HARNESS_LOOK_INIT;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "plan/arm_claims.h"
 #include "plan/arm_provider.h"
 #include "plan/program_ask.h"
 
@@ -21,6 +22,7 @@ struct arm_harness_look {
 	char definition[65];
 	struct pair_list own_paths;
 	struct pair_list own_files;
+	struct arm_claims claims;
 	char *missing;	  /* why it is absent, or NULL */
 	char *signed_out; /* why it has no login, or NULL */
 	char *warning;	  /* or NULL */

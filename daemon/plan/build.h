@@ -175,6 +175,7 @@ int environment_compose(struct plan *plan, const struct plan_host *host,
 			const struct launch_request *launch, const struct session_plan *session,
 			const struct runner_plan *runner, const struct toolchains *toolchains,
 			struct fault *ret_fault);
+#define ENVIRONMENT_HAS_KEY "environment.%s: the key of the credentials file is given in it"
 /* A key, which is wiped with the plan and never told. name NULL: none. */
 int environment_secret(struct plan *plan, const struct pair *secret, struct fault *ret_fault);
 

@@ -163,9 +163,7 @@ int environment_secret(struct plan *plan, const struct pair *secret, struct faul
 	if (!secret->name)
 		return 0;
 	if (pair_list_get(&plan->environment, secret->name))
-		return fault_set(ret_fault, ERROR_refused,
-				 "environment.%s: the key of the credentials file is given in it",
-				 secret->name);
+		return fault_set(ret_fault, ERROR_refused, ENVIRONMENT_HAS_KEY, secret->name);
 	/* First the name: from then on whatever is there is wiped. */
 	return text_list_add(&plan->secrets, secret->name) < 0
 		       ? -ENOMEM

@@ -6,6 +6,7 @@
 
 #include "base/no_sandbox.h"
 #include "plan/build.h"
+#include "plan/grading.h"
 #include "plan/place.h"
 
 /* instead: what the person can do who has to go without. */
@@ -29,6 +30,38 @@ static int refuse_arm(struct fault *fault, const char *id)
 				       "; or, if this Arm may do without all the same: "
 				       "trialctl launch --arm %.12s --allow-no-sandbox",
 				       shown);
+}
+
+/* What others rely on is not done without one unawares: what was frozen, or what a result counts by. */
+static int check_said(const struct launch_request *launch, struct fault *fault)
+{
+	int r;
+
+	if (launch->allow_no_sandbox)
+		return 0;
+	if (launch->bar)
+		r = refuse(fault, "bar", "a launch under a Bar is made in a sandbox", "");
+	else if (launch_judges(launch))
+		r = refuse(fault, "role", "a Grader judges in a sandbox", "");
+	else
+		return launch->arm ? refuse_arm(fault, launch->arm) : 0;
+	return r != FAULT ? r
+			  : fault_hint(fault, NO_SANDBOX_ENDS
+				       "; or, if this launch may do without all the same, add "
+				       "--allow-no-sandbox to it");
+}
+
+static int check_repository(const struct launch_request *launch, struct fault *fault)
+{
+	bool read_only = launch->has.repository_mode ? launch->repository_mode == MODE_ro
+						     : launch->role == ROLE_grader;
+	/* What is judged is never let be written to. */
+	bool judged = launch_judges(launch);
+
+	if (!launch->repository || !read_only)
+		return 0;
+	return refuse(fault, "repository_mode", "only in a sandbox is it read-only",
+		      judged ? "" : ", or let it be written to: --repository DIR:rw");
 }
 
 static int check_binds(const struct launch_request *launch, struct fault *fault)
@@ -75,21 +108,25 @@ int no_sandbox_check(const struct plan_host *host, const struct launch_request *
 			     : launch->limits.has.tmp  ? "limits.tmp"
 			     : launch->limits.has.home ? "limits.home"
 						       : NULL;
-	bool read_only = launch->has.repository_mode ? launch->repository_mode == MODE_ro
-						     : launch->role == ROLE_grader;
+	int r = 0;
 
 	if (!host->no_sandbox)
 		return 0;
-	if (launch->arm && !launch->allow_no_sandbox)
-		return refuse_arm(ret_fault, launch->arm);
+	/* First, since no word of the launch's mends it. */
+	if (launch_judges(launch))
+		r = check_repository(launch, ret_fault);
+	if (r == 0)
+		r = check_said(launch, ret_fault);
+	if (r != 0)
+		return r;
 	if (needed)
 		return refuse(ret_fault, needed, "it takes a sandbox",
 			      ", or launch it without that");
 	if ((launch->harness || launch->arm) && !is_plain(host->state_folder))
 		return refuse_folder(ret_fault, host->state_folder);
-	if (launch->repository && read_only)
-		return refuse(ret_fault, "repository_mode", "only in a sandbox is it read-only",
-			      ", or let it be written to: --repository DIR:rw");
+	r = check_repository(launch, ret_fault);
+	if (r != 0)
+		return r;
 	if (launch->has.network && launch->network != NETWORK_host)
 		return refuse(ret_fault, "network", "only a sandbox has one of its own",
 			      ", or launch it without that");

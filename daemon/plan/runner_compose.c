@@ -275,10 +275,7 @@ static int add_home_file(struct plan *plan, const struct plan_host *host,
 	int r;
 
 	if (is_taken(plan, host, path))
-		return fault_set(fault, ERROR_refused,
-				 "files: nothing can be mapped at %s: a login or what is made up "
-				 "for a Harness is there",
-				 shown);
+		return fault_set(fault, ERROR_refused, RUNNER_FILE_TAKEN, shown);
 	r = text_file_read_at(file->fd, RUNNER_HOME_FILE_BYTES_MAX, &text, &size);
 	if (r == -EFBIG || *total + size > RUNNER_HOME_FILES_BYTES_MAX) {
 		free(text);

@@ -23,6 +23,10 @@
 #define RUNNER_HOME_FILE_BYTES_MAX (4u << 20)	/* of a mapped file of the home */
 #define RUNNER_HOME_FILES_BYTES_MAX (64u << 20) /* of all of them */
 
+/* Of a mapped file of the home; %s: its path. */
+#define RUNNER_FILE_TAKEN                                                                          \
+	"files: nothing can be mapped at %s: a login or what is made up for a Harness is there"
+
 struct runner_file {
 	const struct arm_file *file;
 	int fd; /* its content; owned */

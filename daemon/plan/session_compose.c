@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "harness_words.h"
+#include "session_file.h"
 #include "text_file.h"
 
 /*
@@ -16,8 +17,6 @@
  * A prompt in a file is bound from the Trial's folder, read-only: it may be of 20 MiB, and what is
  * written into the sandbox's own memory counts against its limit.
  */
-
-#define COPY_BYTES_MAX (4u * 1024u * 1024u)
 
 int session_command(struct plan *plan, const struct session_plan *session)
 {
@@ -87,6 +86,18 @@ int session_bounds(struct bound_list *bounds, const struct session_plan *session
 	return r;
 }
 
+static int check_tables(const char *own, const struct session_file *file, const char *shown,
+			struct fault *fault)
+{
+	_cleanup_free_ char *table = NULL;
+	int r = session_file_table_twice(own, file->text, &table);
+
+	if (r < 0 || !table)
+		return r;
+	r = fault_set(fault, ERROR_unavailable, SESSION_TABLE_TWICE, shown, table);
+	return r == FAULT ? fault_hint(fault, SESSION_TABLE_HINT, table, shown) : r;
+}
+
 /* The person's own file, if there is one, with the lines that were made up behind it. */
 static int file_text(const struct session_file *file, char **ret_text, size_t *ret_size,
 		     struct fault *fault)
@@ -106,12 +117,15 @@ static int file_text(const struct session_file *file, char **ret_text, size_t *r
 	if (r < 0)
 		return r;
 	if (file->copy && !missing) {
-		r = text_file_read_at(place.fd, COPY_BYTES_MAX, &copy, &size);
+		r = text_file_read_at(place.fd, SESSION_COPY_BYTES_MAX, &copy, &size);
 		if (r == -ENOMEM || r == -EMFILE || r == -ENFILE)
 			return r;
 		if (r < 0)
 			return fault_set(fault, ERROR_unavailable, "%s cannot be copied: %s", shown,
 					 r == -EFBIG ? "larger than 4 MiB" : strerror(-r));
+		r = check_tables(copy, file, shown, fault);
+		if (r != 0)
+			return r;
 	}
 	line = more > 0 && size > 0 && copy[size - 1] != '\n';
 	text = malloc(size + line + more + 1);

@@ -121,3 +121,47 @@ int session_files_add(struct session *session, const struct session_request *req
 		qsort(session->files, session->file_count, sizeof(*session->files), by_path);
 	return r;
 }
+
+/* "[a.b]" of a line, without the blanks that may be in it; not "[[a]]", which may be there often. */
+static size_t table_of(const char *line, char *name, size_t most)
+{
+	size_t length = 0;
+
+	line += strspn(line, " \t");
+	if (line[0] != '[' || line[1] == '[')
+		return 0;
+	for (; *line && *line != '\n' && length + 1 < most; line++) {
+		if (*line == ' ' || *line == '\t' || *line == '\r')
+			continue;
+		name[length++] = *line;
+		if (*line != ']')
+			continue;
+		name[length] = '\0';
+		return length;
+	}
+	return 0;
+}
+
+static const char *next_line(const char *line)
+{
+	line += strcspn(line, "\n");
+	return *line ? line + 1 : line;
+}
+
+int session_file_table_twice(const char *own, const char *text, char **ret_table)
+{
+	char one[128], other[128];
+
+	*ret_table = NULL;
+	for (const char *added = text; *added; added = next_line(added)) {
+		if (table_of(added, one, sizeof(one)) == 0)
+			continue;
+		for (const char *line = own; *line; line = next_line(line)) {
+			if (table_of(line, other, sizeof(other)) == 0 || strcmp(one, other) != 0)
+				continue;
+			*ret_table = strdup(one);
+			return *ret_table ? 0 : -ENOMEM;
+		}
+	}
+	return 0;
+}

@@ -216,6 +216,8 @@ static int reply_verified(struct asked *asked)
 	r = text_list_merge(&asked->warnings, arm_freeze_missing(asked->freeze));
 	if (r == 0)
 		r = text_list_merge(&asked->warnings, arm_freeze_signed_out(asked->freeze));
+	if (r == 0)
+		r = text_list_merge(&asked->warnings, arm_freeze_claimed(asked->freeze));
 	view.missing = asked->warnings;
 	if (r == 0)
 		session_reply(asked->request->session, asked->request->number,

@@ -200,7 +200,8 @@ static int warn_of_arm(struct checking *checking, const char *what)
 static int warn_of_changes(struct checking *checking)
 {
 	const struct text_list *lists[] = {arm_freeze_missing(checking->freeze),
-					   arm_freeze_signed_out(checking->freeze)};
+					   arm_freeze_signed_out(checking->freeze),
+					   arm_freeze_claimed(checking->freeze)};
 	_cleanup_(arm_changes_done) struct arm_changes changes = {0};
 	_cleanup_free_ char *text = NULL, *what = NULL;
 	int r;

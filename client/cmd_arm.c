@@ -78,8 +78,16 @@ static void print_list(const json_t *object, const char *key, const char *name)
 
 static void print_found(const json_t *object, const char *name)
 {
-	static const char *const shown[] = {"version",	"sha256", "model",
-					    "endpoint", "family", "definition"};
+	static const struct {
+		const char *key, *told;
+	} shown[] = {{"version", "version"},
+		     {"sha256", "sha256"},
+		     {"interpreter", "interpreter"},
+		     {"interpreter_sha256", "its sha256"},
+		     {"model", "model"},
+		     {"endpoint", "endpoint"},
+		     {"family", "family"},
+		     {"definition", "definition"}};
 	char *title = json_display(json_object_get(object, "name"));
 	char *text = json_display(json_object_get(object, "executable"));
 	char *words = json_display_command(json_object_get(object, "hosts"));
@@ -90,8 +98,8 @@ static void print_found(const json_t *object, const char *name)
 	snprintf(line, sizeof(line), "%s%s%s", title, *text ? " " : "", text);
 	print_field(stdout, name, line);
 	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++) {
-		snprintf(line, sizeof(line), "  %s", shown[i]);
-		json_print_field(object, shown[i], line);
+		snprintf(line, sizeof(line), "  %s", shown[i].told);
+		json_print_field(object, shown[i].key, line);
 	}
 	print_field(stdout, "  hosts", words);
 	json_object_foreach(json_object_get(object, "own_files"), path, digest)

@@ -48,7 +48,10 @@
 	X(definition, STRING, OPTIONAL, 64,                                                        \
 	  "SHA-256 of its .harness file, hexadecimal: of the lines that say something")            \
 	X(own_files, PAIRS, OPTIONAL, ARM_OWN_FILES_MAX,                                           \
-	  "files and folders of the person's own that its sessions read, and the SHA-256 of each")
+	  "files and folders of the person's own that its sessions read, and the SHA-256 of each") \
+	X(interpreter, PATH, OPTIONAL, PATH_BYTES_MAX,                                             \
+	  "of a program that is a script: what it is run by, through all symbolic links")          \
+	X(interpreter_sha256, STRING, OPTIONAL, 64, "of that, hexadecimal")
 
 /* A provider whose SDK a runner uses, as the table of them had it. */
 #define ARM_PROVIDER_FIELDS(X)                                                                     \

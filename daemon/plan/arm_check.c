@@ -129,10 +129,10 @@ static int check_harness(const struct arm_harness_list *harnesses, size_t index,
 				 "harnesses[%zu].name: \"%s\" is no name of a Harness", index,
 				 shown);
 	if (harness->version || harness->sha256 || harness->endpoint || harness->hosts.count > 0 ||
-	    harness->family)
+	    harness->family || harness->interpreter || harness->interpreter_sha256)
 		return fault_set(fault, ERROR_invalid,
-				 "harnesses[%zu]: version, sha256, endpoint, hosts and family are "
-				 "found, and cannot be asked for",
+				 "harnesses[%zu]: version, sha256, endpoint, hosts, family and "
+				 "interpreter are found, and cannot be asked for",
 				 index);
 	for (size_t i = 0; i < index; i++)
 		if (strcmp(harnesses->items[i].name, harness->name) == 0)

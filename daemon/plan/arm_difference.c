@@ -263,14 +263,14 @@ void arm_changes_done(struct arm_changes *changes)
 
 /* --- In words --- */
 
-/* Whether what is a key of the item that is called name, in the list that is called list. */
-static bool is_of(const char *what, const char *list, const char *name)
+/* Whether what is this key of the item that is called name, in the list that is called list. */
+static bool is_of(const char *what, const char *list, const char *name, const char *key)
 {
 	size_t length = strlen(list), size = strlen(name);
 
 	return strncmp(what, list, length) == 0 && what[length] == '.' &&
 	       strncmp(what + length + 1, name, size) == 0 &&
-	       strcmp(what + length + 1 + size, ".sha256") == 0;
+	       strcmp(what + length + 1 + size, key) == 0;
 }
 
 /* Whose content it is that changed: a path of the host, or NULL. */
@@ -281,11 +281,16 @@ static const char *path_of(const struct arm *arm, const char *what)
 	if (strcmp(what, "skills.sha256") == 0)
 		return arm->has.skills ? arm->skills.path : NULL;
 	for (size_t i = 0; i < arm->files.count; i++)
-		if (is_of(what, "files", arm->files.items[i].path))
+		if (is_of(what, "files", arm->files.items[i].path, ".sha256"))
 			return arm->files.items[i].source;
-	for (size_t i = 0; i < arm->harnesses.count; i++)
-		if (is_of(what, "harnesses", arm->harnesses.items[i].name))
-			return arm->harnesses.items[i].executable;
+	for (size_t i = 0; i < arm->harnesses.count; i++) {
+		const struct arm_harness *harness = &arm->harnesses.items[i];
+
+		if (is_of(what, "harnesses", harness->name, ".sha256"))
+			return harness->executable;
+		if (is_of(what, "harnesses", harness->name, ".interpreter_sha256"))
+			return harness->interpreter;
+	}
 	return NULL;
 }
 

@@ -245,6 +245,7 @@ static int begin_harnesses(struct arm_freeze *freeze, struct fault *fault)
 			.own_session = spec->harness != NULL,
 			.bwrap_fd = options->bwrap_fd,
 			.again = options->before != NULL,
+			.before = options->before,
 		};
 
 		snprintf(field, sizeof(field), "harnesses[%zu]", i);
@@ -454,6 +455,9 @@ static void keep_known(const struct arm *before, struct arm_harness *harness)
 		harness->own_files = (struct pair_list){0};
 		harness->has.own_files = false;
 	}
+	/* Nor does one of a time when interpreters were not. */
+	if (was && was->executable && !was->interpreter)
+		harness->interpreter = harness->interpreter_sha256 = NULL;
 	if (was && was->sha256 && harness->sha256 && strcmp(was->sha256, harness->sha256) == 0)
 		harness->version = was->version;
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/arm.h"
 #include "plan/build.h"
 #include "plan/endpoint.h"
 #include "plan/harness_words.h"
@@ -42,12 +43,17 @@ static int named(const char *name, const char *message, char **ret_text)
 
 /* --- Begun ---------------------------------------------------------------------------------------- */
 
-static int find_program(struct arm_harness_look *look, const struct plan_host *host,
+static int find_program(struct arm_harness_look *look, const struct arm_harness_options *options,
 			const struct harness *harness)
 {
+	const struct plan_host *host = options->host;
+	const struct arm_harness *was = options->before ? arm_harness_find(options->before,
+									   look->asked->name)
+							: NULL;
 	const struct program_request request = {
 		.harness = harness,
 		.executable = look->asked->executable,
+		.interpreter = was ? was->interpreter : NULL,
 		.home = host->home,
 		.folders = host->config->harness_path,
 		.path = getenv("PATH"),
@@ -86,6 +92,22 @@ static int find_version(struct arm_harness_look *look, const struct plan_host *h
 	if (r == FAULT)
 		look->question = PROGRAM_QUESTION_INIT;
 	return r == FAULT ? 0 : r;
+}
+
+/* Its digest, where it was told before: one that many Harnesses are run by is read once. */
+static int find_interpreter(struct arm_harness_look *look, const struct plan_host *host)
+{
+	const struct program_known *known;
+	int fd = look->program.interpreter.fd;
+	int r = fd >= 0 ? program_stamp_of(fd, &look->interpreter.stamp) : 0;
+
+	if (r < 0 || fd < 0)
+		return r;
+	known = programs_find(&host->cache->programs, &look->interpreter.stamp);
+	if (known)
+		look->interpreter = *known;
+	look->interpreter_digested = known != NULL;
+	return 0;
 }
 
 /* With the key of a provider, or as its sessions are. */
@@ -169,8 +191,10 @@ static int look_at(struct arm_harness_look *look, const struct arm_harness_optio
 {
 	const struct plan_host *host = options->host;
 	const char *own = look->sign_in.model ?: options->model;
-	int r = find_program(look, host, session->harness);
+	int r = find_program(look, options, session->harness);
 
+	if (r == 0)
+		r = find_interpreter(look, host);
 	if (r == 0)
 		r = find_login(look, host, session);
 	if (r == 0 && !look->missing) {
@@ -241,6 +265,10 @@ void arm_harness_look_work(struct arm_harness_look *look)
 	look->result = own_files_digest(&look->own_paths, &look->own_files);
 	if (look->result < 0)
 		return;
+	if (look->program.interpreter.fd >= 0 && !look->interpreter_digested)
+		look->interpreter_result = program_digest(look->program.interpreter.fd,
+							  &look->interpreter.stamp,
+							  look->interpreter.digest);
 	if (look->program.file.fd < 0 || look->digested)
 		return;
 	look->result = program_digest(look->program.file.fd, &look->known.stamp,
@@ -250,11 +278,19 @@ void arm_harness_look_work(struct arm_harness_look *look)
 		look->known.version[0] = '\0';
 }
 
+static int refuse_read(const struct arm_harness_look *look, const struct place *place, int error,
+		       struct fault *fault)
+{
+	_cleanup_free_ char *shown = display(place->canonical);
+
+	return fault_set(fault, ERROR_unavailable, "%s: %s cannot be read: %s", look->asked->name,
+			 shown, error == -EBUSY ? "it does not stop changing" : strerror(-error));
+}
+
 int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_host *host,
 			    struct arm_harness *ret_harness, struct fault *ret_fault)
 {
 	const struct program *program = &look->program;
-	_cleanup_free_ char *shown = NULL;
 
 	*ret_harness = (struct arm_harness){
 		.name = look->asked->name,
@@ -267,22 +303,26 @@ int arm_harness_look_finish(struct arm_harness_look *look, const struct plan_hos
 		.own_files = look->own_files,
 		.has = {.own_files = look->own_files.count > 0},
 	};
-	if (look->result == -ENOMEM)
+	if (look->result == -ENOMEM || look->interpreter_result == -ENOMEM)
 		return -ENOMEM;
 	if (program->file.fd < 0)
 		return 0;
-	if (look->result < 0) {
-		shown = display(program->file.canonical);
-		return fault_set(ret_fault, ERROR_unavailable, "%s: %s cannot be read: %s",
-				 look->asked->name, shown,
-				 look->result == -EBUSY ? "it does not stop changing"
-							: strerror(-look->result));
-	}
+	if (look->result < 0)
+		return refuse_read(look, &program->file, look->result, ret_fault);
+	if (look->interpreter_result < 0)
+		return refuse_read(look, &program->interpreter, look->interpreter_result,
+				   ret_fault);
 	/* One that was not asked is not known: a session may want to. */
 	if (!look->digested && (look->program.version || look->question.plan))
 		plan_learn_program(host, &look->known);
 	ret_harness->executable = program->file.canonical;
 	ret_harness->sha256 = look->known.digest;
+	if (program->interpreter.fd >= 0) {
+		if (!look->interpreter_digested)
+			plan_learn_program(host, &look->interpreter);
+		ret_harness->interpreter = program->interpreter.canonical;
+		ret_harness->interpreter_sha256 = look->interpreter.digest;
+	}
 	ret_harness->version = program->version		? program->version
 			       : look->known.version[0] ? look->known.version
 							: NULL;

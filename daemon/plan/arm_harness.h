@@ -14,6 +14,9 @@ struct arm_harness_look {
 	struct program program; /* fd -1: absent */
 	struct program_known known;
 	bool digested;			  /* known before */
+	struct program_known interpreter; /* that its program is run by */
+	bool interpreter_digested;	  /* known before */
+	int interpreter_result;
 	struct program_question question; /* plan NULL: it is not asked */
 	int result;
 	char family[FAMILY_BYTES_MAX + 1];
@@ -40,6 +43,7 @@ struct arm_harness_options {
 	bool own_session; /* the Arm is a session of it, signed in as any; else a runner drives it */
 	int bwrap_fd;	  /* -1: it is not asked for its version */
 	bool again;	  /* as of arm_provider_look */
+	const struct arm *before; /* as it was frozen; NULL: it is prepared */
 };
 
 /* asked must outlive it; the Harness's file need not. */

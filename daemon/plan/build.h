@@ -201,6 +201,8 @@ int runner_contents(struct plan *plan, const struct plan_host *host,
 		    const struct runner_plan *runner, struct fault *ret_fault);
 int runner_environment(struct plan *plan, const struct runner_plan *runner);
 int runner_secrets(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault);
+/* Covers the programs of Harnesses that are not declared; once PATH is settled. runner_mask.c */
+int runner_masks(struct plan *plan, const struct plan_host *host, const struct runner_plan *runner);
 /* Those that an Arm's Harnesses and providers need. */
 int network_runner(struct plan *plan, const struct runner_plan *runner, struct fault *ret_fault);
 

@@ -118,3 +118,20 @@ int path_newest(const char *base, const char *pattern, path_accept accept, char 
 	place = PLACE_INIT;
 	return 1;
 }
+
+int path_all(const char *base, const char *pattern, struct text_list *paths)
+{
+	_cleanup_free_ char *whole = NULL;
+	glob_t found = {0};
+	int r = pattern_of(base, pattern, &whole);
+
+	if (r < 0)
+		return r;
+	r = glob(whole, GLOB_NOSORT, NULL, &found);
+	if (r != 0)
+		return r == GLOB_NOSPACE ? -ENOMEM : 0;
+	for (size_t i = 0; r == 0 && i < found.gl_pathc && i < MATCHES_MAX; i++)
+		r = text_list_add(paths, found.gl_pathv[i]);
+	globfree(&found);
+	return r;
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #pragma once
 
+#include "base/list.h"
 #include "place.h"
 
 /*
@@ -18,3 +19,6 @@ int path_try(const char *path, path_accept accept, struct place *ret_place);
  */
 int path_newest(const char *base, const char *pattern, path_accept accept, char **ret_path,
 		struct place *ret_place);
+
+/* Adds all that they name, whatever it is. 0 or -errno. */
+int path_all(const char *base, const char *pattern, struct text_list *paths);

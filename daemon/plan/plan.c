@@ -249,6 +249,8 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 		r = toolchains_compose(&toolchains, plan, host, fault);
 	if (r == 0)
 		r = environment_compose(plan, host, launch, session, runner, &toolchains, fault);
+	if (r == 0 && runner)
+		r = runner_masks(plan, host, runner);
 	if (r == 0 && grading)
 		r = grading_environment(plan, grading);
 	return r == 0 ? descriptors_check(plan, fault) : r;

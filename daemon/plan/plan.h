@@ -60,7 +60,7 @@ enum plan_operation_type {
 	PLAN_DIRECTORY,
 	PLAN_SYMLINK, /* source is the link's text */
 	PLAN_FILE,    /* a file; mode 0: read-only; sealed: mounted, so that it stays what it is */
-	PLAN_MASK,    /* a file of /proc that reads as empty */
+	PLAN_MASK,    /* a file that reads as empty, and is no program */
 	PLAN_PROC,
 	PLAN_DEV,
 	PLAN_REMOUNT_RO,

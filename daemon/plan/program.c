@@ -27,7 +27,7 @@
 
 struct search {
 	const struct program_request *request;
-	FILE *looked; /* where, for a refusal */
+	FILE *looked; /* where, for a refusal; NULL: none is told */
 	bool any;
 };
 
@@ -62,8 +62,11 @@ static bool is_executable(const struct place *place)
 
 static void note_look(struct search *search, const char *path)
 {
-	_cleanup_free_ char *shown = display(path);
+	_cleanup_free_ char *shown = NULL;
 
+	if (!search->looked)
+		return;
+	shown = display(path);
 	fprintf(search->looked, "%s%s", search->any ? ", " : "", shown ? shown : "?");
 	search->any = true;
 }
@@ -187,6 +190,42 @@ static int named_file(const struct program_request *request, char **ret_path,
 	return *ret_path ? 0 : -ENOMEM;
 }
 
+/*
+ * The launcher that leads to the file which a launch names by its own path, as an Arm has it; NULL:
+ * none of those that would be found without that does.
+ */
+static int find_launcher(const struct program_request *request, const struct place *file,
+			 char **ret_path)
+{
+	const char *name = request->harness->program.executable;
+	const char *const folders[] = {request->folders, request->path};
+	const struct text_list *patterns = &request->harness->program.installed;
+
+	for (size_t i = 0; i < ARRAY_SIZE(folders) + patterns->count; i++) {
+		_cleanup_(place_done) struct place place = PLACE_INIT;
+		struct search search = {.request = request};
+		_cleanup_free_ char *path = NULL;
+		int r;
+
+		if (i < ARRAY_SIZE(folders)) {
+			r = try_folders(&search, folders[i], name, &path, &place);
+		} else {
+			const char *pattern = patterns->items[i - ARRAY_SIZE(folders)];
+			bool in_home = pattern[0] == '~';
+
+			r = path_newest(in_home ? request->home : "", pattern + in_home,
+					is_executable, &path, &place);
+		}
+		if (r < 0)
+			return r;
+		if (r == 0 || place.device != file->device || place.inode != file->inode)
+			continue;
+		*ret_path = steal(&path);
+		return 0;
+	}
+	return 0;
+}
+
 /* 1: it begins with #!; 0: not, or it cannot be read. */
 static int is_script(const struct place *place)
 {
@@ -285,17 +324,37 @@ static int is_too_old(const struct place *place, const char *least, bool *ret_ol
 	return 0;
 }
 
+/* The one that was frozen, while it is a program at this very path. */
+static int frozen_interpreter(const struct program_request *request, struct program *program)
+{
+	_cleanup_(place_done) struct place place = PLACE_INIT;
+	int r = request->interpreter ? path_try(request->interpreter, is_executable, &place) : 0;
+
+	if (r != 1 || strcmp(place.canonical, request->interpreter) != 0)
+		return r < 0 ? r : 0;
+	program->interpreter = place;
+	place = PLACE_INIT;
+	return 1;
+}
+
 /* A package manager puts a script's interpreter beside the script's own launcher. */
 static int find_interpreter(const struct program_request *request, const char *found,
 			    struct program *program, struct fault *fault)
 {
 	const struct harness_program *wanted = &request->harness->program;
-	_cleanup_free_ char *beside = NULL;
-	int r = folder_of(found, 1, &beside);
+	_cleanup_free_ char *beside = NULL, *launcher = NULL, *beside_launcher = NULL;
+	int r = frozen_interpreter(request, program);
 
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = folder_of(found, 1, &beside);
+	if ((r == 0 || r == -ENOENT) && request->executable)
+		r = find_launcher(request, &program->file, &launcher);
+	if (r == 0 && launcher)
+		r = folder_of(launcher, 1, &beside_launcher);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	const char *const places[] = {beside, request->folders, request->path,
+	const char *const places[] = {beside, beside_launcher, request->folders, request->path,
 				      "/usr/local/bin:/usr/bin:/bin"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(places); i++) {

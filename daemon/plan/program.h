@@ -27,15 +27,17 @@ struct program {
 /* Everything is borrowed. */
 struct program_request {
 	const struct harness *harness;
-	const char *executable; /* as the launch names it, absolute, or NULL */
-	const char *home;	/* canonical */
-	const char *folders;	/* of trialsd.conf, separated by colons, or NULL */
-	const char *path;	/* the daemon's PATH, or NULL */
+	const char *executable;	 /* as the launch names it, absolute, or NULL */
+	const char *interpreter; /* that an Arm has frozen: used where it still is one; or NULL */
+	const char *home;	 /* canonical */
+	const char *folders;	 /* of trialsd.conf, separated by colons, or NULL */
+	const char *path;	 /* the daemon's PATH, or NULL */
 };
 
 /*
  * Looks where the launch says, else in folders, in PATH and where its installer puts it, in this
- * order. Refused (a void's cause: session_unavailable): none is there, what is there cannot be
+ * order. The interpreter of a script is looked for beside its launcher, also when the launch names
+ * what that leads to. Refused (a void's cause: session_unavailable): none is there, what is there cannot be
  * executed, its release is not to be bound, there is nothing to run the script with.
  */
 int program_find(struct program *ret_program, const struct program_request *request,

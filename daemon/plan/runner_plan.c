@@ -70,6 +70,7 @@ static int make_session(struct session_plan *session, const struct plan_host *ho
 	struct session_declared declared = {
 		.name = harness->name,
 		.executable = harness->executable,
+		.interpreter = harness->interpreter,
 		.model = harness->model,
 		.provider = harness->provider,
 		.endpoint = harness->endpoint,

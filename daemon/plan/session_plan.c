@@ -150,8 +150,9 @@ int session_plan_program(const struct plan_host *host, const struct harness *har
 }
 
 int session_plan_look(const struct plan_host *host, const struct launch_request *launch,
-		      struct program *ret_program, struct program_stamp *ret_stamp,
-		      char ret_digest[PROGRAM_DIGEST_BYTES], struct fault *ret_fault)
+		      const char *interpreter, struct program *ret_program,
+		      struct program_stamp *ret_stamp, char ret_digest[PROGRAM_DIGEST_BYTES],
+		      struct fault *ret_fault)
 {
 	const struct program_known *known = NULL;
 	const struct harness *harness = NULL;
@@ -164,6 +165,7 @@ int session_plan_look(const struct plan_host *host, const struct launch_request 
 	if (r != 0 || !harness)
 		return r;
 	request = program_request_of(host, harness, launch->executable);
+	request.interpreter = interpreter;
 	r = program_find(ret_program, &request, ret_fault);
 	if (r == 0)
 		r = look_up(host, ret_program, ret_stamp, &known);
@@ -256,7 +258,8 @@ static int find_login(struct session_plan *session, const struct plan_host *host
 /* declared: NULL, or instead of what a launch says of a session. */
 static int make(struct session_plan *session, const struct plan_host *host,
 		const struct launch_request *launch, const struct session_prompt *prompt,
-		const struct session_declared *declared, struct fault *fault)
+		const struct session_declared *declared, const char *interpreter,
+		struct fault *fault)
 {
 	const struct program_known *known;
 	struct program_request request;
@@ -271,6 +274,7 @@ static int make(struct session_plan *session, const struct plan_host *host,
 		return r;
 	session->login = session->found.login;
 	request = program_request_of(host, session->harness, launch->executable);
+	request.interpreter = interpreter;
 	r = program_find(&session->program, &request, fault);
 	if (r == 0)
 		r = find_bound_home(session, host);
@@ -302,10 +306,11 @@ static int settle(struct session_plan *session, int r, struct fault *fault)
 
 int session_plan_make(struct session_plan *ret, const struct plan_host *host,
 		      const struct launch_request *launch, const struct session_prompt *prompt,
-		      struct fault *ret_fault)
+		      const char *interpreter, struct fault *ret_fault)
 {
 	*ret = SESSION_PLAN_INIT;
-	return settle(ret, make(ret, host, launch, prompt, NULL, ret_fault), ret_fault);
+	return settle(ret, make(ret, host, launch, prompt, NULL, interpreter, ret_fault),
+		      ret_fault);
 }
 
 int session_plan_declared(struct session_plan *ret, const struct plan_host *host,
@@ -320,7 +325,9 @@ int session_plan_declared(struct session_plan *ret, const struct plan_host *host
 	};
 
 	*ret = SESSION_PLAN_INIT;
-	return settle(ret, make(ret, host, &launch, &none, declared, ret_fault), ret_fault);
+	return settle(ret,
+		      make(ret, host, &launch, &none, declared, declared->interpreter, ret_fault),
+		      ret_fault);
 }
 
 void session_plan_done(struct session_plan *session)

@@ -61,11 +61,11 @@ struct session_plan {
  * 0, FAULT (a void's cause), -errno; -EINPROGRESS: the digest of its program is not known. Then
  * harness, login, program and stamp are filled, the caller looks at the program elsewhere
  * (program_digest, and program_ask when it has no version), and comes again once plan_learn_program
- * has it.
+ * has it. interpreter: that its Arm has frozen, or NULL.
  */
 int session_plan_make(struct session_plan *ret, const struct plan_host *host,
 		      const struct launch_request *launch, const struct session_prompt *prompt,
-		      struct fault *ret_fault);
+		      const char *interpreter, struct fault *ret_fault);
 /*
  * The same of one that a Custom runner drives, without a prompt and arguments. provider: it is signed in
  * by the key of one, not by a login of its own.
@@ -73,6 +73,7 @@ int session_plan_make(struct session_plan *ret, const struct plan_host *host,
 struct session_declared {
 	const char *name;
 	const char *executable;			 /* NULL: wherever it is found */
+	const char *interpreter;		 /* that its Arm has frozen, or NULL */
 	const char *model, *provider, *endpoint; /* or NULL */
 	const char *credential;			 /* of provider: TABLE.KEY */
 	const char *repository;			 /* of the launch */
@@ -97,11 +98,13 @@ int session_plan_add_program(const struct plan_host *host, const struct launch_r
 
 /*
  * The program that a launch with a harness would have now, and its digest, "" when that is not known.
+ * interpreter: as of session_plan_make.
  * FAULT: there is none.
  */
 int session_plan_look(const struct plan_host *host, const struct launch_request *launch,
-		      struct program *ret_program, struct program_stamp *ret_stamp,
-		      char ret_digest[PROGRAM_DIGEST_BYTES], struct fault *ret_fault);
+		      const char *interpreter, struct program *ret_program,
+		      struct program_stamp *ret_stamp, char ret_digest[PROGRAM_DIGEST_BYTES],
+		      struct fault *ret_fault);
 
 /*
  * What can be refused before a launch is accepted: all that does not depend on whether the program

@@ -243,6 +243,24 @@ int arm_look_program(const struct trial_facts *accepted, const char *harness, co
 	return void_changed(&known, text, ret_fault);
 }
 
+int arm_look_interpreter(const struct trial_facts *accepted, const char *harness,
+			 char **ret_interpreter)
+{
+	_cleanup_(arm_known_done) struct arm_known known = {0};
+	const struct arm_harness *own;
+	int r;
+
+	*ret_interpreter = NULL;
+	if (!accepted->arm_id)
+		return 0;
+	r = arm_known_of_facts(accepted, &known);
+	own = r == 0 ? arm_harness_find(&known.arm, harness) : NULL;
+	if (!own || !own->interpreter)
+		return r;
+	*ret_interpreter = strdup(own->interpreter);
+	return *ret_interpreter ? 0 : -ENOMEM;
+}
+
 int arm_look_hosts(const struct trial_facts *accepted, const char *harness, struct text_list *hosts)
 {
 	_cleanup_(arm_known_done) struct arm_known known = {0};

@@ -29,6 +29,10 @@ void arm_look_leave(struct trial_work *work);
 int arm_look_program(const struct trial_facts *accepted, const char *harness, const char *digest,
 		     struct fault *ret_fault);
 
+/* What a session of an Arm has its script run by, as it was frozen; to be freed. NULL: it was not. */
+int arm_look_interpreter(const struct trial_facts *accepted, const char *harness,
+			 char **ret_interpreter);
+
 /*
  * The hosts of a session of an Arm are those that were frozen, whatever its launch says of variables that
  * the Arm leaves to it. A Trial of no Arm, or of one that may have changed, keeps what was found.

@@ -166,8 +166,9 @@ static int find_program(struct rerun *rerun)
 {
 	program_done(&rerun->program);
 	rerun->digest[0] = '\0';
-	return session_plan_look(rerun->queue->host, &rerun->launch, &rerun->program, &rerun->stamp,
-				 rerun->digest, &rerun->fault);
+	return session_plan_look(rerun->queue->host, &rerun->launch,
+				 rerun->old.arm_id ? rerun->old.harness.interpreter : NULL,
+				 &rerun->program, &rerun->stamp, rerun->digest, &rerun->fault);
 }
 
 /* The release that ran, where it is still there, and not one that was installed since. */

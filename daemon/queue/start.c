@@ -267,6 +267,7 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 			 struct fault *ret_fault)
 {
 	_cleanup_(kept_prompt_done) struct kept_prompt kept = KEPT_PROMPT_INIT;
+	_cleanup_free_ char *interpreter = NULL;
 	_cleanup_close_ int kept_fd = -1;
 	int r;
 
@@ -276,7 +277,9 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		r = kept_prompt_open(&kept, trial->queue->trials_fd, trial->id);
 	if (r == 0)
-		r = session_plan_make(session, host, launch, &kept.prompt, ret_fault);
+		r = arm_look_interpreter(accepted, launch->harness, &interpreter);
+	if (r == 0)
+		r = session_plan_make(session, host, launch, &kept.prompt, interpreter, ret_fault);
 	if (r == -EINPROGRESS && session->harness) {
 		r = look_begin(trial, session, ret_fault);
 		return r == 0 ? -EINPROGRESS : r;

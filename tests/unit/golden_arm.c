@@ -103,7 +103,9 @@ int reply_arm_prepare(msgpack_sbuffer *buffer)
 					   .hosts = LIST(hosts),
 					   .family = "openai",
 					   .definition = SHA256,
-					   .own_files = LIST(own_files)}};
+					   .own_files = LIST(own_files),
+					   .interpreter = "/usr/bin/node",
+					   .interpreter_sha256 = SHA256}};
 	const char *command[] = {"./run.sh"};
 	struct arm_view prepared = view(ARM_ID, "mine");
 

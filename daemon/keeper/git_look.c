@@ -39,6 +39,7 @@ void git_findings_done(struct git_findings *findings)
 {
 	free(findings->path);
 	free(findings->folder);
+	free(findings->excludes);
 	git_paths_done(&findings->alternates);
 	*findings = (struct git_findings){0};
 }
@@ -201,6 +202,18 @@ static int look_objects(struct look *look, int objects, unsigned int depth)
 
 static int look_modules(struct look *look, int parent, const char *name, unsigned int depth);
 
+/* What cannot be read or understood says nothing, as to look further is not what it is for. */
+static int look_excludes(struct look *look, int folder)
+{
+	_cleanup_free_ char *bytes = NULL;
+	size_t size = 0;
+	int r = git_read(folder, "config", GIT_CONFIG_BYTES_MAX, &bytes, &size);
+
+	if (r == 0)
+		r = git_excludes_parse(bytes, size, &look->findings->excludes);
+	return r == -ENOMEM ? r : 0;
+}
+
 /* A git folder's own objects, and those of its submodules. */
 static int look_folder(struct look *look, int folder, unsigned int depth)
 {
@@ -292,7 +305,9 @@ static int look_linked(struct look *look, int folder)
 	    fstat(worktrees, &there) < 0 || !is_same(&here, &there))
 		return problem(look, GIT_PROBLEM_common, shown, NULL, 0);
 	look->findings->kind = GIT_linked;
-	r = look_folder(look, folder, 0);
+	r = look_excludes(look, common);
+	if (r == 0)
+		r = look_folder(look, folder, 0);
 	named = fd_close(named);
 	if (r < 0 || failed(look))
 		return r;
@@ -319,7 +334,8 @@ static int look_separate(struct look *look, int folder)
 	    fstatat(folder, worktree, &there, 0) < 0 || !is_same(&here, &there))
 		return problem(look, GIT_PROBLEM_foreign, shown, NULL, 0);
 	look->findings->kind = GIT_separate;
-	return look_folder(look, folder, 0);
+	r = look_excludes(look, folder);
+	return r == 0 ? look_folder(look, folder, 0) : r;
 }
 
 /* What .git names cannot be opened: the repository that it lies in may still be there. */
@@ -375,13 +391,16 @@ int git_look(int repository_fd, const char *repository, struct git_findings *ret
 			    .path = repository,
 			    .findings = ret_findings};
 	_cleanup_close_ int folder = -1;
+	int r;
 
 	*ret_findings = (struct git_findings){0};
 	folder = open_folder(repository_fd, ".git", O_NOFOLLOW);
 	if (folder == -ENOTDIR)
 		return look_pointer(&look);
-	return folder < 0 ? problem(&look, GIT_PROBLEM_unreadable, repository, ".git", folder)
-			  : look_folder(&look, folder, 0);
+	if (folder < 0)
+		return problem(&look, GIT_PROBLEM_unreadable, repository, ".git", folder);
+	r = look_excludes(&look, folder);
+	return r == 0 ? look_folder(&look, folder, 0) : r;
 }
 
 int git_layout_parse(const void *bytes, size_t size, struct message **ret_message,

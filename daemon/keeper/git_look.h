@@ -53,7 +53,9 @@ enum git_problem { GIT_PROBLEMS(GIT_PROBLEM_) GIT_PROBLEM_COUNT };
 	X(folder, PATH, OPTIONAL, GIT_PATH_BYTES_MAX, "the git folder, as it is spelled")          \
 	X(device, UINT, OPTIONAL, 0, "of that folder")                                             \
 	X(inode, UINT, OPTIONAL, 0, "of that folder")                                              \
-	X(alternates, BYTES_LIST, OPTIONAL, GIT_ALTERNATES_MAX, "absolute: objects of others")
+	X(alternates, BYTES_LIST, OPTIONAL, GIT_ALTERNATES_MAX, "absolute: objects of others")     \
+	X(excludes, BYTES_LIST, OPTIONAL, 1,                                                       \
+	  "core.excludesFile of its configuration, as it is spelled")
 
 #define GIT_LOOK_MESSAGES(M) M(git_layout, GIT_LAYOUT_FIELDS)
 GIT_LOOK_MESSAGES(MESSAGE_STRUCT_)
@@ -69,6 +71,7 @@ struct git_findings {
 	dev_t device;
 	ino_t inode;
 	struct git_paths alternates;
+	char *excludes; /* core.excludesFile as it is spelled, or NULL */
 };
 void git_findings_done(struct git_findings *findings);
 

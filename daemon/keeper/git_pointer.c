@@ -333,7 +333,8 @@ static int variable_parse(struct config *config, char *value, const char *wanted
 	return value_parse(config, value, ret_length);
 }
 
-static int config_step(struct config *config, char *value, bool *core, char **path)
+static int config_step(struct config *config, const char *wanted, char *value, bool *core,
+		       char **path)
 {
 	size_t length;
 	bool found;
@@ -349,7 +350,7 @@ static int config_step(struct config *config, char *value, bool *core, char **pa
 	}
 	if (*config->at == '[')
 		return section_parse(config, core);
-	r = variable_parse(config, value, "worktree", &length, &found);
+	r = variable_parse(config, value, wanted, &length, &found);
 	if (r < 0 || !found || !*core)
 		return r;
 	free(*path);
@@ -357,7 +358,8 @@ static int config_step(struct config *config, char *value, bool *core, char **pa
 	return copy_path(value, length, path);
 }
 
-int git_worktree_parse(const char *bytes, size_t size, char **ret_path)
+/* A path of [core], the last that there is. */
+static int core_path_parse(const char *bytes, size_t size, const char *name, char **ret_path)
 {
 	struct config config = {.at = bytes, .end = bytes + size};
 	_cleanup_free_ char *path = NULL;
@@ -373,13 +375,23 @@ int git_worktree_parse(const char *bytes, size_t size, char **ret_path)
 	if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
 		config.at += 3;
 	while (r == 0 && config.at < config.end)
-		r = config_step(&config, value, &core, &path);
+		r = config_step(&config, name, value, &core, &path);
 	if (r < 0)
 		return r;
 	if (!path)
 		return -ENOENT;
 	*ret_path = steal(&path);
 	return 0;
+}
+
+int git_worktree_parse(const char *bytes, size_t size, char **ret_path)
+{
+	return core_path_parse(bytes, size, "worktree", ret_path);
+}
+
+int git_excludes_parse(const char *bytes, size_t size, char **ret_path)
+{
+	return core_path_parse(bytes, size, "excludesfile", ret_path);
 }
 
 static bool is_hexadecimal(char c)

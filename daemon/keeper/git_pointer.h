@@ -53,6 +53,8 @@ int git_alternates_parse(const char *bytes, size_t size, struct git_paths *ret_p
  * folder that the repository is checked out in.
  */
 int git_worktree_parse(const char *bytes, size_t size, char **ret_path);
+/* core.excludesFile, likewise. */
+int git_excludes_parse(const char *bytes, size_t size, char **ret_path);
 
 /*
  * HEAD, or a loose ref: a commit, or the ref that stands for it; the other one is empty. A ref is

@@ -69,6 +69,8 @@ static int write_layout(const struct git_findings *findings)
 		.path = findings->path,
 		.error = (uint64_t)findings->error,
 		.folder = findings->folder,
+		.excludes = {.count = findings->excludes ? 1 : 0,
+			     .items = (const char **)&findings->excludes},
 		.device = findings->device,
 		.inode = findings->inode,
 		.alternates = {.count = findings->alternates.count,

@@ -201,7 +201,8 @@ static int plan_compose(struct plan *plan, const struct plan_host *host, struct 
 	if (r == 0)
 		r = bound_list_open(&bounds, plan, launch, fault);
 	if (r == 0)
-		r = repository_git_open(&git, &bounds, plan, host, fault);
+		r = repository_git_open(&git, &bounds, plan, host,
+					runner && runner->arm->git_exclude.count > 0, fault);
 	if (r == 0 && session)
 		r = session_command(plan, session);
 	if (r == 0 && session)
@@ -406,6 +407,7 @@ struct plan *plan_free(struct plan *plan)
 	text_list_done(&plan->hosts);
 	text_list_done(&plan->internal);
 	free(plan->refusal);
+	free(plan->git_excludes);
 	free(plan->repository);
 	free(plan->home);
 	free(plan->bound_home);

@@ -113,6 +113,9 @@ struct plan {
 	size_t repository_folder; /* the number of its descriptor, from 1; 0: there is none */
 	size_t git_folder;	  /* that of its git folder, where that lies elsewhere */
 	bool git_shared;	  /* it is a worktree's, the rest of it made up */
+	/* Of a runner with git_exclude: core.excludesFile of the repository. */
+	bool git_excludes_named;
+	char *git_excludes; /* what that has; NULL: nothing, inside */
 	/* What the keeper keeps of the home at its end, or puts there: keep.c. Paths are below home. */
 	char *home; /* NULL: nothing */
 	char *bound_home;

@@ -59,6 +59,7 @@ struct need {
 	struct repository_git *git;
 	struct fault *fault;
 	bool writable;
+	bool excludes; /* what the repository hides is asked for */
 };
 
 static int missing_fault(struct fault *fault, const char *what, const char *path, int error)
@@ -493,6 +494,9 @@ static int need_asked(struct need *need, const struct place *tree)
 		r = need_folder(need, &layout);
 	for (size_t i = 0; r == 0 && i < layout.alternates.count; i++)
 		r = need_alternate(need, layout.alternates.items[i]);
+	if (r == 0 && need->excludes && layout.excludes.count > 0)
+		r = repository_excludes_read(need->plan, need->host, tree,
+					     layout.excludes.items[0]);
 	message_free(message);
 	return r;
 }
@@ -533,7 +537,8 @@ static int note_owners(struct need *need, const struct place *tree, const char *
 }
 
 int repository_git_open(struct repository_git *ret_git, struct bound_list *bounds,
-			struct plan *plan, const struct plan_host *host, struct fault *ret_fault)
+			struct plan *plan, const struct plan_host *host, bool excludes,
+			struct fault *ret_fault)
 {
 	struct need need = {.bounds = bounds,
 			    .plan = plan,
@@ -543,17 +548,20 @@ int repository_git_open(struct repository_git *ret_git, struct bound_list *bound
 			    .writable = plan->repository_writable};
 	/* bounds moves when it grows; what is of the tree does not. */
 	struct place tree;
+	struct stat st;
 	bool asked = false;
 	int r;
 
 	if (!plan->repository)
 		return 0;
+	need.excludes = excludes;
 	tree = bounds->items[0].place;
 	r = note_owners(&need, &tree, ".");
 	if (r == 0)
 		r = note_owners(&need, &tree, ".git");
 	if (r == 0)
 		r = is_asked(&tree, &asked, ret_fault);
+	asked |= excludes && fstatat(tree.fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0;
 	return r == 0 && asked ? need_asked(&need, &tree) : r;
 }
 

@@ -16,12 +16,19 @@ struct repository_git {
 
 #define REPOSITORY_GIT_INIT ((struct repository_git){.common_fd = -1})
 
-/* bounds: all else that the launch names. */
+/* bounds: all else that the launch names. excludes: what its core.excludesFile hides is read too. */
 int repository_git_open(struct repository_git *ret_git, struct bound_list *bounds,
-			struct plan *plan, const struct plan_host *host, struct fault *ret_fault);
+			struct plan *plan, const struct plan_host *host, bool excludes,
+			struct fault *ret_fault);
 /* Nothing of the sandbox's may be where the git folder is to be made up. plan holds no bind yet. */
 int repository_git_compose(const struct repository_git *git, struct plan *plan,
 			   struct fault *ret_fault);
+/*
+ * Into plan->git_excludes, what the file has that core.excludesFile names (as it is spelled) in the tree.
+ * 0 or -errno: what cannot be read is a warning.
+ */
+int repository_excludes_read(struct plan *plan, const struct plan_host *host,
+			     const struct place *tree, const char *named);
 void repository_git_done(struct repository_git *git);
 
 /*

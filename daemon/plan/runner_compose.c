@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "keeper/git_pointer.h"
 #include "plan/arm_check.h"
 #include "plan/build.h"
 #include "plan/harness_words.h"
@@ -17,7 +18,8 @@
  * What several Harnesses read is bound once. A file that is mapped for the home takes the place of what a
  * Harness would read there, which the outcome notes; it never takes that of a login or of what is made up.
  *
- * Patterns of git_exclude go into a file of git's core.excludesFile, by git's own variables. The
+ * Patterns of git_exclude go into a file of git's core.excludesFile, by git's own variables, behind what
+ * the file has that is this without them: the repository's, else that of the files mapped for the home. The
  * repository's .git/info/exclude is not mounted over: a mount point in a tree that may be written to
  * could be led elsewhere (rule 8 of destination.c), and a linked worktree's is not its own.
  */
@@ -319,17 +321,57 @@ static int add_files(struct plan *plan, const struct plan_host *host,
 	return r;
 }
 
-static int add_exclude(struct plan *plan, const struct text_list *patterns)
+static int read_mapped(const struct runner_plan *runner, const char *path, char **ret_text)
 {
+	for (size_t i = 0; i < runner->file_count; i++)
+		if (strcmp(runner->files[i].file->path, path) == 0)
+			return text_file_read_at(runner->files[i].fd, RUNNER_HOME_FILE_BYTES_MAX,
+						 ret_text, NULL);
+	return 0;
+}
+
+/* Of git's settings that are mapped for the home, the file of what it hides. */
+static int mapped_excludes(const struct runner_plan *runner, char **ret_text)
+{
+	static const char *const settings[] = {"~/.gitconfig", "~/.config/git/config"};
+	_cleanup_free_ char *named = NULL;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && !named && i < ARRAY_SIZE(settings); i++) {
+		_cleanup_free_ char *text = NULL;
+
+		r = read_mapped(runner, settings[i], &text);
+		if (r == 0 && text)
+			r = git_excludes_parse(text, strlen(text), &named);
+		if (r == -ENOENT || r == -EBADMSG)
+			r = 0;
+	}
+	return r == 0 ? read_mapped(runner, named ? named : "~/.config/git/ignore", ret_text) : r;
+}
+
+static int add_exclude(struct plan *plan, const struct runner_plan *runner)
+{
+	const struct text_list *patterns = &runner->arm->git_exclude;
+	_cleanup_free_ char *mapped = NULL;
+	const char *own = plan->git_excludes;
 	size_t size = 0;
 	char *text = NULL;
 	FILE *file;
+	int r;
 
 	if (patterns->count == 0)
 		return 0;
+	if (!plan->git_excludes_named) {
+		r = mapped_excludes(runner, &mapped);
+		if (r < 0)
+			return r;
+		own = mapped;
+	}
 	file = open_memstream(&text, &size);
 	if (!file)
 		return -ENOMEM;
+	if (own && own[0])
+		fprintf(file, "%s%s", own, own[strlen(own) - 1] == '\n' ? "" : "\n");
 	for (size_t i = 0; i < patterns->count; i++)
 		fprintf(file, "%s\n", patterns->items[i]);
 	if (fclose(file) != 0) {
@@ -353,7 +395,7 @@ int runner_contents(struct plan *plan, const struct plan_host *host,
 	if (r == 0 && !plan_at(plan, RUNNER_BIN) && runner->session_count == 0)
 		r = plan_add(plan, PLAN_DIRECTORY, RUNNER_BIN, NULL) ? 0 : -ENOMEM;
 	if (r == 0)
-		r = add_exclude(plan, &runner->arm->git_exclude);
+		r = add_exclude(plan, runner);
 	if (r == 0 && runner->warning && !words_have(&plan->notes, runner->warning))
 		r = plan_warn(plan, "%s", runner->warning);
 	return r;

@@ -140,6 +140,9 @@ START_TEST(worktree_of_a_configuration)
 	expect_error(git_worktree_parse, "[core]\nworktree\n", -EBADMSG);
 	expect_error(git_worktree_parse, "[core]\nworktree = \"a\n", -EBADMSG);
 	expect_error(git_worktree_parse, "[core\nworktree = a\n", -EBADMSG);
+	expect(git_excludes_parse,
+	       "[core]\nworktree = a\n\texcludesFile = ~/b\n[x]\nexcludesFile = c\n", "~/b");
+	expect_error(git_excludes_parse, "[core]\nworktree = a\n", -ENOENT);
 	expect_error(git_worktree_parse, "[core]\nworktree = a\\q\n", -EBADMSG);
 	expect_error(git_worktree_parse, "[core]\nworktree = a\n=\n", -EBADMSG);
 }

@@ -121,8 +121,7 @@ static int climb_beside(const struct place *place, struct ancestry *ret_ancestry
 		ret_ancestry->count = up.count + 1;
 		ret_ancestry->steps[0] = (struct place_step){place->device, place->inode};
 		if (up.count > 0)
-			memcpy(ret_ancestry->steps + 1, up.steps,
-			       up.count * sizeof(*up.steps));
+			memcpy(ret_ancestry->steps + 1, up.steps, up.count * sizeof(*up.steps));
 	}
 	ancestry_done(&up);
 	return ret_ancestry->steps ? 0 : -ENOMEM;

@@ -15,7 +15,7 @@
 
 #include <ftw.h>
 
-#define EACH 100 /* interleavings in one process, on one ledger */
+#define EACH 100       /* interleavings in one process, on one ledger */
 #define REPOSITORIES 3 /* the last lies in the first */
 #define KEYS 6
 #define STEPS 90

@@ -604,6 +604,12 @@ int main(int argc, char **argv)
 	/* Fixed, or glibc would raise it: large buffers go back to the system when they are freed. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+	/*
+	 * Small blocks that are freed are joined with what lies beside them at once. Kept apart, as they are
+	 * else, they cut up the memory of launches that are looked at side by side: a waiting Trial took
+	 * 800 bytes in place of 330.
+	 */
+	mallopt(M_MXFAST, 0);
 	uv_loop_init(&daemon.loop);
 	signals_watch(&daemon);
 	FAULT_POINTS_ARM();

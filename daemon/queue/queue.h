@@ -11,6 +11,7 @@
 RB_HEAD(trials_by_id, trial);
 RB_HEAD(trials_by_turn, trial);
 RB_HEAD(grounds, ground);
+RB_HEAD(repositories, repository);
 TAILQ_HEAD(grader_submits, grader_submit);
 RB_HEAD(login_lines, login_line);
 
@@ -52,6 +53,7 @@ struct Queue {
 	struct trials_by_id by_id;
 	struct trials_by_turn by_turn;
 	struct grounds grounds;
+	struct repositories repositories;
 	struct grader_submits seats_at_vote; /* Graders whose seats are looked at, in turn */
 	struct logins_shared logins;
 	size_t trials; /* that are not over */

@@ -5,6 +5,7 @@
 #include "queue/repository_places.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /*
  * A file or folder of the host that a Trial's place is, or that one lies in. To take a place is to be
@@ -29,7 +30,10 @@ struct held_place {
 	struct ground **steps; /* [0] is the place itself */
 };
 
+/* Of all Trials that want the same: most of those that wait do. */
 struct repository {
+	RB_ENTRY(repository) by_places;
+	unsigned int references;
 	size_t count;
 	struct held_place *places;
 };
@@ -42,6 +46,24 @@ static int ground_compare(const struct ground *a, const struct ground *b)
 }
 
 RB_GENERATE_STATIC(grounds, ground, by_file, ground_compare)
+
+static int repository_compare(const struct repository *a, const struct repository *b)
+{
+	int order = a->count < b->count ? -1 : a->count > b->count;
+
+	for (size_t i = 0; order == 0 && i < a->count; i++) {
+		const struct held_place *one = &a->places[i], *other = &b->places[i];
+
+		order = one->claim < other->claim ? -1 : one->claim > other->claim;
+		if (order == 0)
+			order = one->count < other->count ? -1 : one->count > other->count;
+		if (order == 0)
+			order = memcmp(one->steps, other->steps, one->count * sizeof(*one->steps));
+	}
+	return order;
+}
+
+RB_GENERATE_STATIC(repositories, repository, by_places, repository_compare)
 
 #define BIT(claim) (1u << (claim))
 
@@ -116,11 +138,22 @@ static int place_take_over(Queue *queue, struct held_place *place,
 	return 0;
 }
 
+static void repository_free(Queue *queue, struct repository *repository)
+{
+	for (size_t i = 0; i < repository->count; i++) {
+		for (size_t k = 0; k < repository->places[i].count; k++)
+			ground_put(queue, repository->places[i].steps[k]);
+		free(repository->places[i].steps);
+	}
+	free(repository->places);
+	free(repository);
+}
+
 int repository_get(Queue *queue, const struct launch_request *request,
 		   struct repository **ret_repository)
 {
 	_cleanup_(repository_places_done) struct repository_places opened = {0};
-	struct repository *repository;
+	struct repository *repository, *same;
 	int r = repository_places_open(&opened, request);
 
 	*ret_repository = NULL;
@@ -135,24 +168,21 @@ int repository_get(Queue *queue, const struct launch_request *request,
 	}
 	for (size_t i = 0; r == 0 && i < opened.count; i++, repository->count++)
 		r = place_take_over(queue, &repository->places[i], &opened.items[i]);
-	if (r < 0)
-		repository_put(queue, repository);
-	else
-		*ret_repository = repository;
+	same = r == 0 ? RB_INSERT(repositories, &queue->repositories, repository) : repository;
+	if (same)
+		repository_free(queue, repository);
+	*ret_repository = r < 0 ? NULL : same ?: repository;
+	if (r == 0)
+		(*ret_repository)->references++;
 	return r;
 }
 
 void repository_put(Queue *queue, struct repository *repository)
 {
-	if (!repository)
+	if (!repository || --repository->references > 0)
 		return;
-	for (size_t i = 0; i < repository->count; i++) {
-		for (size_t k = 0; k < repository->places[i].count; k++)
-			ground_put(queue, repository->places[i].steps[k]);
-		free(repository->places[i].steps);
-	}
-	free(repository->places);
-	free(repository);
+	RB_REMOVE(repositories, &queue->repositories, repository);
+	repository_free(queue, repository);
 }
 
 static bool place_has(const struct held_place *place, const struct ground *ground)

@@ -66,6 +66,7 @@ int queue_new(Queue **ret_queue, const struct queue_options *options)
 	RB_INIT(&queue->by_id);
 	RB_INIT(&queue->by_turn);
 	RB_INIT(&queue->grounds);
+	RB_INIT(&queue->repositories);
 	TAILQ_INIT(&queue->seats_at_vote);
 	TAILQ_INIT(&queue->watches);
 	uv_timer_init(queue->loop, &queue->retry);

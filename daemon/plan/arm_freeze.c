@@ -525,7 +525,7 @@ static int check_runner(const struct arm *arm, struct fault *fault)
 	for (size_t i = 0; i < arm->files.count; i++) {
 		const struct arm_file *file = &arm->files.items[i];
 
-		if (strcmp(file->path, program) != 0 || (file->mode & 0111) != 0)
+		if (!file->path || strcmp(file->path, program) != 0 || (file->mode & 0111) != 0)
 			continue;
 		shown = display(file->source);
 		fault_set(fault, ERROR_refused, "command: %s is not executable", shown);

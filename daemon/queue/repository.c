@@ -58,7 +58,8 @@ static int repository_compare(const struct repository *a, const struct repositor
 		if (order == 0)
 			order = one->count < other->count ? -1 : one->count > other->count;
 		if (order == 0)
-			order = memcmp(one->steps, other->steps, one->count * sizeof(*one->steps));
+			order = memcmp(one->steps, other->steps,
+				       one->count * sizeof(struct ground *));
 	}
 	return order;
 }

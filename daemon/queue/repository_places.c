@@ -10,6 +10,12 @@
 #include "base/mem.h"
 #include "plan/grading.h"
 
+/* What is not there is left out. That it could not be looked at now is no reason to go without a lease. */
+static int left_out(int r)
+{
+	return r == -ENOMEM || r == -EMFILE || r == -ENFILE ? r : 0;
+}
+
 /* --- A git folder elsewhere ----------------------------------------------------------------------- */
 
 /*
@@ -59,6 +65,8 @@ static int git_folder_open(const struct place *tree, struct place *ret_place)
 	char *slash;
 	int r = pointer_read(tree->fd, text, sizeof(text));
 
+	if (left_out(r) < 0)
+		return r;
 	if (r < 0 || strncmp(text, word, strlen(word)) != 0)
 		return -ENOENT;
 	if (asprintf(&path, "%s%s%s", named[0] == '/' ? "" : tree->canonical,
@@ -94,7 +102,7 @@ int repository_git_folder(const char *repository, char **ret_path)
 		r = git_folder_open(&tree, &folder);
 	if (r == 0)
 		*ret_path = steal(&folder.canonical);
-	return r == -ENOMEM ? r : 0;
+	return left_out(r);
 }
 
 /* --- Places --------------------------------------------------------------------------------------- */
@@ -141,7 +149,7 @@ static int add(struct repository_places *places, enum claim claim, const struct 
 	if (r == -EACCES)
 		r = climb_beside(place, &ancestry);
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return left_out(r);
 	items[places->count++] = (struct repository_place){.claim = claim, .ancestry = ancestry};
 	return 0;
 }
@@ -152,13 +160,13 @@ static int add_repository(struct repository_places *places, enum claim claim, co
 	int r = folder_open(path, &tree);
 
 	if (r < 0)
-		return r == -ENOMEM ? r : 0;
+		return left_out(r);
 	r = add(places, claim, &tree);
 	if (r == 0)
 		r = git_folder_open(&tree, &folder);
 	if (r == 0)
 		r = add(places, claim == CLAIM_judged ? claim : CLAIM_git, &folder);
-	return r == -ENOMEM ? r : 0;
+	return left_out(r);
 }
 
 static int add_bind(struct repository_places *places, const struct bind_spec *bind)
@@ -172,7 +180,7 @@ static int add_bind(struct repository_places *places, const struct bind_spec *bi
 	r = place_open(&place, "binds", bind->source, NULL, &fault);
 	if (r == 0)
 		r = add(places, CLAIM_bind, &place);
-	return r == -ENOMEM ? r : 0;
+	return left_out(r);
 }
 
 static bool writes(const struct launch_request *launch)

@@ -27,7 +27,7 @@ struct repository_places {
 	size_t count;
 };
 
-/* 0 or -ENOMEM. */
+/* 0, or why it cannot be told now: -ENOMEM, -EMFILE, -ENFILE. */
 int repository_places_open(struct repository_places *ret_places,
 			   const struct launch_request *launch);
 void repository_places_done(struct repository_places *places);
@@ -35,6 +35,6 @@ void repository_places_done(struct repository_places *places);
 /*
  * The git folder of a tree whose .git is a file that names another folder, canonical; of a linked
  * worktree the one that all worktrees share. NULL: it has none outside, or none that can be found.
- * To be freed. 0 or -ENOMEM.
+ * To be freed. 0, -ENOMEM, -EMFILE, -ENFILE.
  */
 int repository_git_folder(const char *repository, char **ret_path);

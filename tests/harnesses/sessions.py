@@ -202,7 +202,7 @@ class Person:
         for folder, _, files in os.walk(self.daemon.trial_file(trial["id"], "session")):
             for path in (os.path.join(folder, name) for name in files):
                 with open(path, "rb") as file:
-                    if re.search(rb"refresh-\d|access-\d|5a1c", file.read()):
+                    if re.search(rb"refresh-\d|access-\d|(?:test|oat01)-5a1c", file.read()):
                         found.append(path)
         return found
 

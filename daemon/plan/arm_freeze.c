@@ -11,10 +11,10 @@
 #include "plan/arm_claims.h"
 #include "plan/arm_harness.h"
 #include "plan/arm_toolchain.h"
+#include "plan/arm_warn.h"
 #include "plan/build.h"
 #include "plan/folder_digest.h"
 #include "plan/secret_file.h"
-#include "plan/secret_name.h"
 
 /*
  * Everything is opened on the loop, once, and looked at by that descriptor from then on. What is found
@@ -510,106 +510,6 @@ static int settle(struct arm_freeze *freeze, const struct arm *arm)
 	return r;
 }
 
-/* --- Finished: what its launches will meet -------------------------------------------------------- */
-
-/* The file that the command begins with is run as it is. */
-static int check_runner(const struct arm *arm, struct fault *fault)
-{
-	const char *program = arm->command.count > 0 ? arm->command.items[0] : "";
-	_cleanup_free_ char *shown = NULL;
-
-	if (*program == '/' || *program == '~' || !strchr(program, '/'))
-		return 0;
-	while (strncmp(program, "./", 2) == 0)
-		program += 2;
-	for (size_t i = 0; i < arm->files.count; i++) {
-		const struct arm_file *file = &arm->files.items[i];
-
-		if (!file->path || strcmp(file->path, program) != 0 || (file->mode & 0111) != 0)
-			continue;
-		shown = display(file->source);
-		fault_set(fault, ERROR_refused, "command: %s is not executable", shown);
-		return fault_hint(fault,
-				  "chmod +x '%s', or let a program that is begin the command",
-				  shown);
-	}
-	return 0;
-}
-
-static bool hides(const char *path, const struct place *place)
-{
-	return place->fd >= 0 &&
-	       (path_within(place->canonical, path) || path_within(path, place->canonical));
-}
-
-/* What a wrapper runs is the program that was pinned, whatever is mapped. */
-static int check_programs(const struct arm_freeze *freeze, const struct arm *arm,
-			  struct fault *fault)
-{
-	for (size_t i = 0; i < arm->files.count; i++) {
-		const struct arm_file *file = &arm->files.items[i];
-		_cleanup_free_ char *path = NULL, *shown = NULL;
-
-		if (!arm_path_is_home(file->path))
-			continue;
-		if (asprintf(&path, "%s%s", freeze->options.host->home, file->path + 1) < 0) {
-			path = NULL;
-			return -ENOMEM;
-		}
-		for (size_t k = 0; k < freeze->asked.count; k++) {
-			const struct program *program = &freeze->harnesses[k].program;
-
-			if (!hides(path, &program->file) && !hides(path, &program->release) &&
-			    !hides(path, &program->interpreter))
-				continue;
-			shown = display(file->path);
-			return fault_set(fault, ERROR_refused,
-					 "files: %s is where the program of %s is, which would be "
-					 "run in its place",
-					 shown, freeze->asked.items[k].name);
-		}
-	}
-	return 0;
-}
-
-static int warn(struct arm_freeze *freeze, const struct arm *arm, struct fault *fault)
-{
-	const struct text_list *voids[] = {&freeze->signed_out, &freeze->claimed};
-	struct text_list *warnings = &freeze->warnings;
-	int r = check_runner(arm, fault);
-
-	if (r == 0)
-		r = check_programs(freeze, arm, fault);
-	for (size_t i = 0; i < ARRAY_SIZE(voids); i++)
-		for (size_t k = 0; r == 0 && k < voids[i]->count; k++)
-			r = text_list_add_format(
-				warnings,
-				"%s: its launches are void; mend that, and prepare it again",
-				voids[i]->items[k]);
-	for (size_t i = 0; r == 0 && i < arm->harnesses.count; i++) {
-		const struct pair_list *files = &arm->harnesses.items[i].own_files;
-
-		for (size_t k = 0; r == 0 && k < files->count; k++)
-			if (strlen(files->items[k].value) != ARM_ID_BYTES)
-				r = text_list_add_format(
-					warnings,
-					"%s: %s is %s: what changes in it will not be seen",
-					arm->harnesses.items[i].name, files->items[k].name,
-					files->items[k].value);
-	}
-	for (size_t i = 0; r == 0 && i < arm->environment.count; i++) {
-		const struct pair *pair = &arm->environment.items[i];
-
-		if (secret_variable(pair->name, pair->value))
-			r = text_list_add_format(
-				warnings,
-				"environment: %s looks like a key, and stays in the Arm as it is; "
-				"keys belong into the credentials file, as providers of the Arm",
-				pair->name);
-	}
-	return r;
-}
-
 /* --- Finished: all of it -------------------------------------------------------------------------- */
 
 int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
@@ -619,6 +519,7 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 	_cleanup_free_ struct arm_file *files = calloc(spec->files.count + 1, sizeof(*files));
 	struct arm_harness harnesses[ARM_HARNESSES_MAX];
 	struct arm_provider providers[ARM_PROVIDERS_MAX];
+	const struct text_list *const voids[] = {&freeze->signed_out, &freeze->claimed};
 	struct arm arm = {
 		.has = {.form = true, .limits = spec->has.limits},
 		.form = ARM_FORM,
@@ -653,7 +554,8 @@ int arm_freeze_finish(struct arm_freeze *freeze, struct fault *ret_fault)
 	if (r == 0)
 		r = finish_folder(&freeze->skills, &arm.skills, &arm.has.skills, ret_fault);
 	if (r == 0 && !freeze->options.before)
-		r = warn(freeze, &arm, ret_fault);
+		r = arm_warn(freeze->options.host, &arm, freeze->harnesses, voids,
+			     ARRAY_SIZE(voids), &freeze->warnings, ret_fault);
 	if (r != 0)
 		return r;
 	arm.families = families;

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "harness.h"
 
-#define MATCHES_MAX 4096 /* of one pattern; more are not looked at */
+#define MATCHES_MAX 4096 /* of one pattern */
 
 int path_try(const char *path, path_accept accept, struct place *ret_place)
 {
@@ -71,9 +71,26 @@ static int pattern_of(const char *base, const char *pattern, char **ret_whole)
 	return r;
 }
 
+/* 1 and what is there, for globfree(3); 0: nothing; -E2BIG: more than anybody has. */
+static int matches(const char *base, const char *pattern, glob_t *ret_found)
+{
+	_cleanup_free_ char *whole = NULL;
+	int r = pattern_of(base, pattern, &whole);
+
+	if (r < 0)
+		return r;
+	r = glob(whole, GLOB_NOSORT, NULL, ret_found);
+	if (r != 0)
+		return r == GLOB_NOSPACE ? -ENOMEM : 0;
+	if (ret_found->gl_pathc <= MATCHES_MAX)
+		return 1;
+	globfree(ret_found);
+	return -E2BIG;
+}
+
 static int newest_of(const glob_t *found, path_accept accept, char **best, struct place *best_place)
 {
-	for (size_t i = 0; i < found->gl_pathc && i < MATCHES_MAX; i++) {
+	for (size_t i = 0; i < found->gl_pathc; i++) {
 		_cleanup_(place_done) struct place place = PLACE_INIT;
 		const char *path = found->gl_pathv[i];
 		int r;
@@ -100,15 +117,12 @@ int path_newest(const char *base, const char *pattern, path_accept accept, char 
 		struct place *ret_place)
 {
 	_cleanup_(place_done) struct place place = PLACE_INIT;
-	_cleanup_free_ char *whole = NULL, *best = NULL;
+	_cleanup_free_ char *best = NULL;
 	glob_t found = {0};
-	int r = pattern_of(base, pattern, &whole);
+	int r = matches(base, pattern, &found);
 
-	if (r < 0)
+	if (r != 1)
 		return r;
-	r = glob(whole, GLOB_NOSORT, NULL, &found);
-	if (r != 0)
-		return r == GLOB_NOSPACE ? -ENOMEM : 0;
 	r = newest_of(&found, accept, &best, &place);
 	globfree(&found);
 	if (r != 1)
@@ -121,16 +135,13 @@ int path_newest(const char *base, const char *pattern, path_accept accept, char 
 
 int path_all(const char *base, const char *pattern, struct text_list *paths)
 {
-	_cleanup_free_ char *whole = NULL;
 	glob_t found = {0};
-	int r = pattern_of(base, pattern, &whole);
+	int r = matches(base, pattern, &found);
 
-	if (r < 0)
+	if (r != 1)
 		return r;
-	r = glob(whole, GLOB_NOSORT, NULL, &found);
-	if (r != 0)
-		return r == GLOB_NOSPACE ? -ENOMEM : 0;
-	for (size_t i = 0; r == 0 && i < found.gl_pathc && i < MATCHES_MAX; i++)
+	r = 0;
+	for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
 		r = text_list_add(paths, found.gl_pathv[i]);
 	globfree(&found);
 	return r;

@@ -33,11 +33,10 @@ static void look_at_judged(const struct trial *trial)
 	ledger_row_free(row);
 }
 
-static inline bool judge(struct launch_request *request, uint64_t of)
+static inline void judge(struct launch_request *request, uint64_t of)
 {
 	request->has.role = request->has.of = true;
 	request->role = ROLE_grader;
 	request->of = of;
 	request->share_repository = request->has.share_repository = false;
-	return true;
 }

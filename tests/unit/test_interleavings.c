@@ -12,12 +12,11 @@
  */
 #include "interleavings.h"
 #include "interleavings_grader.h"
+#include "interleavings_request.h"
 
 #include <ftw.h>
 
-#define EACH 100       /* interleavings in one process, on one ledger */
-#define REPOSITORIES 3 /* the last lies in the first */
-#define KEYS 6
+#define EACH 100 /* interleavings in one process, on one ledger */
 #define STEPS 90
 struct fact {
 	bool told;     /* its acceptance was, in this life */
@@ -43,7 +42,7 @@ struct client {
 
 static char top[64]; /* made and removed by main: a failure ends the process that works in it */
 static char folder[80];
-static char repositories[REPOSITORIES][96];
+static char repositories[REPOSITORIES][REPOSITORY_BYTES];
 static char trials_folder[96];
 static struct config config;
 static struct plan_host host = {.config = &config};
@@ -342,49 +341,16 @@ static void on_submitted(void *context, const struct submit_result *result)
 /* key < 0: none; any body will do. */
 static void launch(int key_number, bool gone, bool differs)
 {
-	static const int key_repository[KEYS] = {-1, 0, 0, 1, -1, 1};
 	struct client *client = calloc(1, sizeof(*client));
-	const char *words[] = {"true"};
-	struct launch_request request = {
-		.has = {.command = true, .priority = true},
-		.command = {.count = 1, .items = words},
-	};
-	struct bind_spec bind = {.has = {.mode = true}, .mode = MODE_rw};
-	char key[32];
-	int repository;
+	struct made_request made;
 
 	launches++;
 	client->key = key_number;
 	client->gone = gone;
 	client->differs = differs;
-	if (client->key >= 0) {
-		snprintf(key, sizeof(key), "k%llu.%d", (unsigned long long)first_id % 100000,
-			 client->key);
-		request.has.key = true;
-		request.key = key;
-		request.priority = client->key % 3 + (client->differs ? 1 : 0);
-		repository = key_repository[client->key];
-		request.share_repository = client->key == 2;
-	} else {
-		request.priority = (int64_t)chance(3);
-		repository = (int)chance(REPOSITORIES + 1) - 1;
-		request.share_repository = chance(6) == 0;
-		if (chance(4) == 0) {
-			bind.source = repositories[chance(REPOSITORIES)];
-			request.binds.items = &bind;
-			request.binds.count = 1;
-		}
-	}
-	request.has.share_repository = request.share_repository;
-	if (key_number < 0 && launches > 1 && chance(4) == 0) {
-		client->judges = judge(&request, first_id + chance(launches));
-		repository = -1; /* it is that one's */
-	}
-	if (repository >= 0) {
-		request.has.repository = true;
-		request.repository = repositories[repository];
-	}
-	queue_submit(queue, &request, -1, on_submitted, client);
+	request_make(&made, key_number, differs, first_id, launches, repositories);
+	client->judges = made.request.has.of;
+	queue_submit(queue, &made.request, -1, on_submitted, client);
 }
 
 static void launch_any(void)

@@ -81,6 +81,9 @@ int arm_claims_add_harness(struct arm_claims *claims, const struct plan_host *ho
 	const struct harness_seed_list *lists[] = {&harness->home.seeds, &harness->web.seeds};
 	int r = login ? add_login(claims, host, login, provider) : 0;
 
+	if (r == 0 && login && login->kind == HARNESS_LOGIN_home)
+		r = text_list_add(&claims->homes, harness->name);
+
 	for (size_t i = 0; r == 0 && i < harness->home.copies.count; i++)
 		r = add_copy(claims, host, harness, harness->home.copies.items[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
@@ -94,6 +97,7 @@ void arm_claims_done(struct arm_claims *claims)
 	text_list_done(&claims->variables);
 	text_list_done(&claims->places);
 	text_list_done(&claims->faults);
+	text_list_done(&claims->homes);
 }
 
 static int merge(struct arm_claims *claims, const struct arm_claims *more)
@@ -102,6 +106,8 @@ static int merge(struct arm_claims *claims, const struct arm_claims *more)
 
 	if (r == 0)
 		r = text_list_merge(&claims->places, &more->places);
+	if (r == 0)
+		r = text_list_merge(&claims->homes, &more->homes);
 	return r == 0 ? text_list_merge(&claims->faults, &more->faults) : r;
 }
 
@@ -118,6 +124,10 @@ static int tell(const struct arm_claims *claims, const struct plan_host *host,
 		const struct arm_spec *spec, struct text_list *lines)
 {
 	int r = text_list_merge(lines, &claims->faults);
+
+	if (r == 0 && claims->homes.count > 1)
+		r = text_list_add_format(lines, RUNNER_TWO_HOMES, claims->homes.items[0],
+					 claims->homes.items[1]);
 
 	for (size_t i = 0; r == 0 && i < spec->environment.count; i++)
 		if (words_have(&claims->variables, spec->environment.items[i].name))

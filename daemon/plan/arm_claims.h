@@ -13,6 +13,7 @@ struct arm_claims {
 	struct text_list variables;
 	struct text_list places; /* absolute */
 	struct text_list faults; /* of files of the person's own, whatever the Arm wants */
+	struct text_list homes;	 /* Harnesses that are signed in by a home of their own */
 };
 
 /* login: how it is signed in; provider: by the key of one. 0 or -errno. */

@@ -131,8 +131,7 @@ static int share_home(struct runner_plan *runner, struct fault *fault)
 		if (owner)
 			return fault_void(
 				fault, CAUSE_session_unavailable,
-				"%s and %s: each is signed in by a home of its own, and a "
-				"Trial can hold one; sign one of them in by a key",
+				RUNNER_TWO_HOMES,
 				owner->harness->name, runner->sessions[i].harness->name);
 		owner = &runner->sessions[i];
 	}

@@ -119,8 +119,10 @@ static int add_command(struct sandbox_facts *facts, const struct plan *plan)
 	for (size_t i = 0; i < plan->command.count; i++) {
 		const char *word = plan->command.items[i];
 
-		command->items[i] = holds_secret(facts, plan, word) ? SANDBOX_MASKED
-								    : shown(facts, word);
+		bool secret = holds_secret(facts, plan, word) ||
+			      secret_word(i > 0 ? plan->command.items[i - 1] : NULL, word);
+
+		command->items[i] = secret ? SANDBOX_MASKED : shown(facts, word);
 		if (!command->items[i])
 			return -ENOMEM;
 		command->count++;

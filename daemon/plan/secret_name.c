@@ -2,6 +2,7 @@
 #include "secret_name.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -70,13 +71,37 @@ static bool has_password(const char *value)
 	return false;
 }
 
-bool secret_variable(const char *name, const char *value)
+/* What it begins with, or has in it, wherever it stands. */
+static bool value_tells(const char *value)
 {
-	if (name_tells(name) || has_password(value) || strcasestr(value, "authorization:") ||
+	if (has_password(value) || strcasestr(value, "authorization:") ||
 	    strcasestr(value, "bearer "))
 		return true;
 	for (size_t i = 0; i < ARRAY_SIZE(beginnings); i++)
 		if (strncmp(value, beginnings[i], strlen(beginnings[i])) == 0)
 			return true;
 	return false;
+}
+
+bool secret_variable(const char *name, const char *value)
+{
+	return name_tells(name) || value_tells(value);
+}
+
+bool secret_word(const char *before, const char *word)
+{
+	const char *value = strchr(word, '=');
+	char name[64];
+
+	/* --key VALUE; what follows it may as well be an option of its own. */
+	if (before && before[0] == '-' && word[0] != '-' && !strchr(before, '=') &&
+	    name_tells(before))
+		return true;
+	if (value_tells(word))
+		return true;
+	if (!value)
+		return false;
+	/* NAME=VALUE, --key=VALUE; what stands before a = in a script is no name. */
+	snprintf(name, sizeof(name), "%.*s", (int)(value - word), word);
+	return value_tells(value + 1) || (!strpbrk(name, " \t\n;|&") && name_tells(name));
 }

@@ -10,3 +10,6 @@
  * takes from the credentials file is known to be a secret and needs none. Pure.
  */
 bool secret_variable(const char *name, const char *value);
+
+/* The same of a word of a command line, before which (NULL: none) another one stands. */
+bool secret_word(const char *before, const char *word);

@@ -131,17 +131,12 @@ static void on_looked(struct lane_work *work, int status)
 	struct trial_work *waiting = look->waiting;
 	struct trial *trial = waiting ? waiting->trial : NULL;
 	bool awaited = look->awaited;
-	int r;
+	_cleanup_fault_ struct fault fault = FAULT_INIT;
 
 	if (waiting) {
 		waiting->arm_look = NULL;
 		waiting->arm_looked = true;
-		waiting->planned = false;
-		r = look_result(look, waiting, status, &waiting->plan_fault);
-		if (r != 0) {
-			waiting->planned = true;
-			waiting->plan_result = r;
-		}
+		look_over(waiting, look_result(look, waiting, status, &fault), &fault);
 		if (awaited)
 			trial_read_again(trial);
 	}

@@ -54,7 +54,7 @@ int trial_work_new(struct trial *trial)
 	if (!work)
 		return -ENOMEM;
 	work->trial = trial;
-	work->plan_fault = FAULT_INIT;
+	work->plan_fault = work->look_fault = FAULT_INIT;
 	work->folder_fd = -1;
 	work->grace_seconds = -1;
 	work->outcome = -1;

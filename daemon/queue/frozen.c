@@ -56,6 +56,18 @@ void frozen_take(struct trial_facts *ret_facts, uint64_t of, const struct trial_
 	};
 }
 
+int frozen_session_hosts(const struct trial_facts *accepted, struct text_list *hosts)
+{
+	int r = 0;
+
+	if (!accepted->has.rerun_hosts || accepted->arm_id || accepted->rerun_changed)
+		return 0;
+	text_list_done(hosts);
+	for (size_t i = 0; r == 0 && i < accepted->rerun_hosts.count; i++)
+		r = text_list_add(hosts, accepted->rerun_hosts.items[i]);
+	return r;
+}
+
 void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted)
 {
 	facts->has.rerun_of = accepted->has.rerun_of;

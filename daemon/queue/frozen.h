@@ -25,6 +25,8 @@ const struct plan_host *frozen_host(struct frozen_host *storage, const struct pl
 /* Into the facts of the new one, what of the old one is to be as it was. Points into old. */
 void frozen_take(struct trial_facts *ret_facts, uint64_t of, const struct trial_facts *old,
 		 const char *plan_digest);
+/* The hosts that a session might reach, for those that its Harness has now; of an Arm arm_look_hosts. */
+int frozen_session_hosts(const struct trial_facts *accepted, struct text_list *hosts);
 /* From the facts that it was accepted with into those of its start. */
 void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted);
 

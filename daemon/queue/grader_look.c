@@ -54,14 +54,12 @@ static void look_end(struct grader_look *look, int r, struct fault *fault)
 	if (!waiting) {
 		look_free(look);
 	} else {
-		waiting->planned = r != 0;
-		waiting->plan_result = r;
 		if (r == FAULT) {
 			/* Whatever a refusal would be: what it was to judge is not there. */
 			fault->code = ERROR_unavailable;
 			fault->cause = CAUSE_no_result;
-			fault_move(&waiting->plan_fault, fault);
 		}
+		look_over(waiting, r, fault);
 		if (look->awaited)
 			trial_read_again(waiting->trial);
 	}

@@ -61,6 +61,16 @@ void trial_read_again(struct trial *trial)
 	ledger_get(queue->ledger, &going_on->call, trial->id);
 }
 
+void look_over(struct trial_work *work, int result, struct fault *fault)
+{
+	work->planned = false;
+	if (result == 0 || work->look_result != 0)
+		return;
+	work->look_result = result;
+	if (result == FAULT)
+		fault_move(&work->look_fault, fault);
+}
+
 static void look_work(uv_work_t *work)
 {
 	struct look *look = container_of(work, struct look, work);
@@ -89,19 +99,18 @@ static void on_looked(uv_work_t *work, int status)
 	if (r == 0)
 		plan_learn_program(queue->host, &look->found);
 	while ((waiting = LIST_FIRST(&look->waiting))) {
+		_cleanup_fault_ struct fault fault = FAULT_INIT;
 		struct trial *trial = waiting->trial;
 		bool awaited = waiting->look_awaited;
 
 		look_leave(waiting);
-		/* It is planned anew; of one that could not be read that is the end. */
-		waiting->planned = false;
-		if (r < 0) {
-			waiting->planned = true;
-			waiting->plan_result = fault_void(&waiting->plan_fault,
-							  CAUSE_session_unavailable,
-							  "its program cannot be read: %s",
-							  strerror(-r));
-		}
+		if (r < 0)
+			look_over(waiting,
+				  fault_void(&fault, CAUSE_session_unavailable,
+					     "its program cannot be read: %s", strerror(-r)),
+				  &fault);
+		else
+			look_over(waiting, 0, NULL);
 		if (awaited)
 			trial_read_again(trial);
 	}

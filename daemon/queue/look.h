@@ -16,5 +16,11 @@ int look_begin(struct trial *trial, const struct session_plan *session, struct f
 void look_await(struct trial *trial);
 /* What it waited for is over: it goes on, with its row read again, since it may have ended. */
 void trial_read_again(struct trial *trial);
+/*
+ * A look is over, at its program, Arm or what it judges: it is planned anew. What was found to stand in
+ * the way (FAULT with fault, which is taken; -errno) is its end, also when it is planned once more for
+ * another reason; the first one counts.
+ */
+void look_over(struct trial_work *work, int result, struct fault *fault);
 /* It waits no longer. */
 void look_leave(struct trial_work *work);

@@ -97,6 +97,8 @@ struct trial_work {
 	bool planned;		    /* before its start was durable, with this result: */
 	int plan_result;
 	struct fault plan_fault;
+	int look_result; /* of looks (look_over): what stands in the way, however it is planned */
+	struct fault look_fault;
 	struct look *look; /* that it waits for, before it can be planned, or NULL */
 	LIST_ENTRY(trial_work) look_link;
 	bool look_awaited;		 /* its start is durable */

@@ -28,6 +28,7 @@
 void start_done(struct trial_work *work)
 {
 	fault_done(&work->plan_fault);
+	fault_done(&work->look_fault);
 	work->plan = plan_free(work->plan);
 	text_list_done(&work->arguments);
 }
@@ -289,6 +290,8 @@ static int start_session(struct trial *trial, const struct launch_request *launc
 	if (r == 0)
 		r = arm_look_hosts(accepted, launch->harness, &session->session.hosts);
 	if (r == 0)
+		r = frozen_session_hosts(accepted, &session->session.hosts);
+	if (r == 0)
 		r = login_bind(trial, launch->harness, &session->found, &session->login_fd,
 			       ret_fault);
 	if (r == 0 && launch->has.of && !launch_judges(launch))
@@ -419,11 +422,11 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 	bool fits;
 	int r;
 
-	if (!work->planned)
+	if (!work->planned && !work->look_result)
 		start_prepare(trial, &row->spec, &row->facts);
-	r = work->plan_result;
+	r = work->look_result ?: work->plan_result;
 	if (r == FAULT)
-		fault_move(ret_fault, &work->plan_fault);
+		fault_move(ret_fault, work->look_result ? &work->look_fault : &work->plan_fault);
 	if (r)
 		return r;
 	fits = launch_file_fits(trial->queue->trials_fd, row->id);

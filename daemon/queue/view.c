@@ -260,6 +260,9 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 			trial->has.plan = facts.has.plan;
 			trial->sandbox = facts.sandbox;
 			trial->has.sandbox = facts.has.sandbox;
+			/* Not what is masked there, beside it. */
+			if (facts.has.sandbox && trial->has.command)
+				trial->command = facts.sandbox.command;
 		}
 	}
 	/* Whatever its keeper said, which knows no number. */

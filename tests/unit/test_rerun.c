@@ -60,6 +60,35 @@ START_TEST(secrets)
 }
 END_TEST
 
+static const struct {
+	const char *before, *word;
+	bool secret;
+} words[] = {
+	{NULL, "true", false},
+	{NULL, "sk-abcdef", true},
+	{NULL, "--key=x", true},
+	{NULL, "--api-key=x", true},
+	{NULL, "TOKEN=x", true},
+	{NULL, "--keyboard=x", false},
+	{NULL, "--anything=sk-abcdef", true},
+	{NULL, "https://ada:pw@example.org", true},
+	{"--key", "x", true},
+	{"--token", "x", true},
+	{"--token", "--verbose", false},
+	{"--key=x", "y", false},
+	{"-m", "x", false},
+	{"token", "x", false},
+	{"-c", "export TOKEN; a=b", false},
+	{"-c", "curl -H 'Authorization: Bearer x'", true},
+};
+
+START_TEST(secrets_of_words)
+{
+	ck_assert_msg(secret_word(words[_i].before, words[_i].word) == words[_i].secret, "%s %s",
+		      words[_i].before ? words[_i].before : "", words[_i].word);
+}
+END_TEST
+
 #define LIST_OF(array)                                                                             \
 	{                                                                                          \
 		.count = ARRAY_SIZE(array), .items = (array)                                       \
@@ -262,6 +291,7 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(tests, secrets, 0, (int)ARRAY_SIZE(variables));
+	tcase_add_loop_test(tests, secrets_of_words, 0, (int)ARRAY_SIZE(words));
 	tcase_add_test(tests, differences);
 	tcase_add_test(tests, toolchain_difference);
 	tcase_add_test(tests, frozen_configuration);

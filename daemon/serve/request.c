@@ -542,9 +542,14 @@ static void notify_waits(Server *server, const struct ledger_row *row)
 		LIST_INSERT_HEAD(&answered, request, wait_link);
 	}
 	while ((request = LIST_FIRST(&answered))) {
+		Session *session = session_ref(request->session);
+
 		request_unwait(request);
 		request_reply_row(request, row);
 		request_done(request);
+		/* Somebody waits for this, and nobody for what else comes of the end. */
+		session_flush_now(session);
+		session_unref(session);
 	}
 }
 

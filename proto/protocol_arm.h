@@ -30,7 +30,8 @@
 	  "inside: beside the runner, or ~/PATH of the fresh home")                                \
 	X(mode, UINT, OPTIONAL, 0777, "permission bits; default: as the file has them")            \
 	X(size, SIZE, OPTIONAL, 0, "bytes")                                                        \
-	X(sha256, STRING, OPTIONAL, 64, "of its content, hexadecimal")
+	X(sha256, STRING, OPTIONAL, 64, "of its content, hexadecimal")                             \
+	X(mode_found, BOOL, OPTIONAL, 0, "mode was not asked for: it is the file's own")
 
 /* A Harness of an Arm: its own, or one that a runner drives. What stands below provider is found. */
 #define ARM_HARNESS_FIELDS(X)                                                                      \

@@ -61,9 +61,10 @@ static int check_file(const struct arm_file_list *files, size_t index, struct fa
 				 "~/PATH: it has at most %d components, and none may be empty, . "
 				 "or ..",
 				 index, shown, ARM_PATH_DEPTH_MAX);
-	if (file->sha256 || file->has.size)
+	if (file->sha256 || file->has.size || file->has.mode_found)
 		return fault_set(fault, ERROR_invalid,
-				 "files[%zu]: size and sha256 are found, and cannot be asked for",
+				 "files[%zu]: size, sha256 and mode_found are found, and cannot be "
+				 "asked for",
 				 index);
 	for (size_t i = 0; i < files->count; i++)
 		if (i != index && in_the_way(file->path, files->items[i].path))

@@ -395,18 +395,31 @@ static int refuse_read(const char *field, const char *path, int error, struct fa
 	}
 }
 
+/* Whether it is the host's file that says of what mode it is. */
+static bool mode_is_found(const struct arm_freeze *freeze, const struct arm_file *asked)
+{
+	const struct arm *before = freeze->options.before;
+
+	for (size_t i = 0; before && i < before->files.count; i++)
+		if (strcmp(before->files.items[i].path, asked->path) == 0)
+			return before->files.items[i].mode_found;
+	return !asked->has.mode;
+}
+
 static int finish_file(const struct arm_freeze *freeze, size_t index, struct arm_file *file,
 		       struct fault *fault)
 {
 	const struct arm_file *asked = &freeze->spec.files.items[index];
 	const struct file_look *look = &freeze->files[index];
+	bool found = mode_is_found(freeze, asked);
 	char field[64];
 
 	*file = (struct arm_file){
-		.has = {.mode = true},
+		.has = {.mode = true, .mode_found = found},
 		.source = asked->source,
 		.path = asked->path,
-		.mode = asked->has.mode ? asked->mode : look->place.mode & 0777,
+		.mode = found && look->place.fd >= 0 ? look->place.mode & 0777 : asked->mode,
+		.mode_found = found,
 	};
 	if (look->place.fd < 0)
 		return 0;

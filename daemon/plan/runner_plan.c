@@ -129,10 +129,8 @@ static int share_home(struct runner_plan *runner, struct fault *fault)
 		if (!runner->sessions[i].bound_home)
 			continue;
 		if (owner)
-			return fault_void(
-				fault, CAUSE_session_unavailable,
-				RUNNER_TWO_HOMES,
-				owner->harness->name, runner->sessions[i].harness->name);
+			return fault_void(fault, CAUSE_session_unavailable, RUNNER_TWO_HOMES,
+					  owner->harness->name, runner->sessions[i].harness->name);
 		owner = &runner->sessions[i];
 	}
 	for (size_t i = 0; owner && i < runner->session_count; i++) {

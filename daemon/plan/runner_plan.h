@@ -24,8 +24,8 @@
 #define RUNNER_HOME_FILES_BYTES_MAX (64u << 20) /* of all of them */
 
 /* %s: Harnesses. */
-#define RUNNER_TWO_HOMES                                                                           \
-	"%s and %s: each is signed in by a home of its own, and a Trial can hold one; sign one of "    \
+#define RUNNER_TWO_HOMES                                                                            \
+	"%s and %s: each is signed in by a home of its own, and a Trial can hold one; sign one of " \
 	"them in by a key"
 /* Of a mapped file of the home; %s: its path. */
 #define RUNNER_FILE_TAKEN                                                                          \

@@ -88,12 +88,13 @@ int reply_arm_prepare(msgpack_sbuffer *buffer)
 {
 	const char *roles[] = {"trial"}, *hosts[] = {"api.openai.com", "chatgpt.com"};
 	const char *families[] = {"google", "openai"}, *missing[] = {"agy: there is no agy"};
-	struct arm_file files[] = {{.has = {.mode = true, .size = true},
+	struct arm_file files[] = {{.has = {.mode = true, .size = true, .mode_found = true},
 				    .source = "/home/ada/arm/run.sh",
 				    .path = "run.sh",
 				    .mode = 0755,
 				    .size = 4,
-				    .sha256 = SHA256}};
+				    .sha256 = SHA256,
+				    .mode_found = true}};
 	struct pair own_files[] = {{"~/.codex/AGENTS.md", SHA256}};
 	struct arm_harness harnesses[] = {{.name = "agy", .family = "google"},
 					  {.name = "codex",

@@ -294,6 +294,10 @@ static void mutate_field(struct mutation *mutation, const struct field *field, c
 	struct text_list *texts = member;
 
 	switch (field->type) {
+	case FIELD_BOOL:
+		if (is_next(mutation, path, ""))
+			*has = *(bool *)member = !*(bool *)member;
+		break;
 	case FIELD_STRING:
 	case FIELD_BYTES:
 	case FIELD_PATH:

@@ -260,21 +260,6 @@ static enum carry_look look_at(struct carry *carry, struct sides *sides, bool fi
 
 /* --- A home: the Trial has the file itself -------------------------------------------------------- */
 
-/* What stands in the way of the good one goes aside; the next wipe of the home takes it. */
-static int put_back(struct carry *carry)
-{
-	static const char aside[] = ".trialsd-damaged-login";
-	int folder = carry->folders[LOGIN_FD_PRODUCTION];
-	const char *name = carry->login.file;
-	int r = login_file_replace(folder, name, carry->last.data, carry->last.size, NULL, true);
-
-	if (r != -EISDIR && r != -ENOTEMPTY && r != -EEXIST)
-		return r;
-	if (renameat(folder, name, folder, aside) < 0)
-		return -errno;
-	return login_file_replace(folder, name, carry->last.data, carry->last.size, NULL, true);
-}
-
 static enum carry_look refuse_home(struct carry *carry, const struct sides *sides,
 				   const char *reason)
 {
@@ -283,7 +268,9 @@ static enum carry_look refuse_home(struct carry *carry, const struct sides *side
 
 	snprintf(text, sizeof(text), "%s", reason);
 	keep_aside(carry, &sides->production);
-	r = carry->last.data ? put_back(carry) : -ENOENT;
+	r = carry->last.data ? login_file_put(carry->folders[LOGIN_FD_PRODUCTION],
+					      carry->login.file, carry->last.data, carry->last.size)
+			     : -ENOENT;
 	if (r < 0)
 		carry_fail(carry, "the last good login cannot be put back", r);
 	else

@@ -283,8 +283,8 @@ static int put_good_back(struct carry *carry)
 			reason);
 	r = find_good(carry, &production, &good);
 	if (r == 0 && !same(&good, &production))
-		r = login_file_replace(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file,
-				       good.data, good.size, NULL, true);
+		r = login_file_put(carry->folders[LOGIN_FD_PRODUCTION], carry->login.file,
+				   good.data, good.size);
 	if (r == 0)
 		r = login_content_copy(&carry->last, good.data, good.size);
 	carry->refreshed_at = (uint64_t)good.st.st_mtim.tv_sec * 1000000u +

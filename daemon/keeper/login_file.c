@@ -21,6 +21,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/fault_point.h"
 #include "base/mem.h"
@@ -28,6 +29,8 @@
 
 /* In the host's folder, under the login's lock: one that a killed keeper left is replaced. */
 #define NEW_PREFIX ".trialsd-new-"
+/* What stood in the way of a login; the next wipe of a home takes it. */
+#define ASIDE_PREFIX ".trialsd-aside-"
 /* Somebody who replaces it that often, each time between two calls of ours, is not to be outrun. */
 #define EXCHANGES_MAX 1000
 
@@ -152,14 +155,30 @@ int login_file_read(int folder_fd, const char *name, struct login_content *ret,
 	return 0;
 }
 
+int login_file_set_aside(int folder_fd, const char *name)
+{
+	char aside[sizeof(ASIDE_PREFIX) + 16];
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random))
+		return -EIO;
+	snprintf(aside, sizeof(aside), ASIDE_PREFIX "%016llx", (unsigned long long)random);
+	return renameat2(folder_fd, name, folder_fd, aside, RENAME_NOREPLACE) < 0 ? -errno : 0;
+}
+
 static int write_beside(int folder_fd, const char *name, const void *data, size_t size,
 			bool durable)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT)
-		return -errno;
+	if (unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT) {
+		/* A folder: in a home of its own, a Trial may make what it likes. */
+		r = errno == EISDIR || errno == EPERM ? login_file_set_aside(folder_fd, name)
+						      : -errno;
+		if (r < 0)
+			return r;
+	}
 	fd = openat(folder_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
@@ -205,19 +224,21 @@ static bool is_held(int folder_fd, const char *name, int held_fd)
 /*
  * Beside is what somebody put under the name meanwhile; ours is there now. What comes out of each
  * exchange should be what went in before: if it is not, it is newer still, and belongs there.
+ * *ret_ours: beside is what was put there by us, or was compared, and not the newest of them all.
  */
-static int exchange_back(int folder_fd, const char *beside, const char *name, int ours_fd)
+static int exchange_back(int folder_fd, const char *beside, const char *name, int ours_fd,
+			 bool *ret_ours)
 {
 	_cleanup_close_ int there_fd = -1;
 
 	for (int i = 0; i < EXCHANGES_MAX; i++) {
 		_cleanup_close_ int newer_fd = hold(folder_fd, beside);
 
-		if (newer_fd < 0)
-			return newer_fd;
+		/* It goes back all the same where there is no descriptor to hold it by. */
 		if (renameat2(folder_fd, beside, folder_fd, name, RENAME_EXCHANGE) < 0)
 			return -errno;
-		if (is_held(folder_fd, beside, i == 0 ? ours_fd : there_fd))
+		*ret_ours = is_held(folder_fd, beside, i == 0 ? ours_fd : there_fd);
+		if (*ret_ours || newer_fd < 0)
 			return -EAGAIN;
 		fd_close(there_fd);
 		there_fd = fd_steal(&newer_fd);
@@ -225,7 +246,8 @@ static int exchange_back(int folder_fd, const char *beside, const char *name, in
 	return -EAGAIN;
 }
 
-static int exchange(int folder_fd, const char *beside, const char *name, const struct stat *was)
+static int exchange(int folder_fd, const char *beside, const char *name, const struct stat *was,
+		    bool *ret_ours)
 {
 	_cleanup_close_ int ours_fd = hold(folder_fd, beside);
 	struct stat st;
@@ -242,7 +264,8 @@ static int exchange(int folder_fd, const char *beside, const char *name, const s
 	FAULT_POINT(carry_exchanged);
 	if (fstatat(folder_fd, beside, &st, AT_SYMLINK_NOFOLLOW) == 0 && login_stat_same(&st, was))
 		return 0;
-	return exchange_back(folder_fd, beside, name, ours_fd);
+	*ret_ours = false;
+	return exchange_back(folder_fd, beside, name, ours_fd, ret_ours);
 }
 
 static int name_beside(const char *name, char beside[NAME_MAX + 1])
@@ -265,20 +288,32 @@ int login_file_replace(int folder_fd, const char *name, const void *data, size_t
 {
 	char beside[NAME_MAX + 1];
 	int r = name_beside(name, beside);
+	bool ours = true;
 
 	if (r < 0)
 		return r;
 	r = write_beside(folder_fd, beside, data, size, durable);
 	if (r == 0 && was)
-		r = exchange(folder_fd, beside, name, was);
+		r = exchange(folder_fd, beside, name, was, &ours);
 	else if (r == 0 && renameat(folder_fd, beside, folder_fd, name) < 0)
 		r = -errno;
 	if (r == 0 && durable && fsync(folder_fd) < 0)
 		r = -errno;
 	FAULT_POINT(carry_durable);
 	/* What it took the place of, or what did not come into its place. */
-	unlinkat(folder_fd, beside, 0);
+	if (ours)
+		unlinkat(folder_fd, beside, 0);
 	return r;
+}
+
+int login_file_put(int folder_fd, const char *name, const void *data, size_t size)
+{
+	int r = login_file_replace(folder_fd, name, data, size, NULL, true);
+
+	if (r != -EISDIR && r != -ENOTEMPTY && r != -EEXIST)
+		return r;
+	r = login_file_set_aside(folder_fd, name);
+	return r < 0 ? r : login_file_replace(folder_fd, name, data, size, NULL, true);
 }
 
 /* SIGURG, which is ignored unless somebody asks for it, tells that another waits; SIGIO would end us. */

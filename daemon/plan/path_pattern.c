@@ -71,6 +71,13 @@ static int pattern_of(const char *base, const char *pattern, char **ret_whole)
 	return r;
 }
 
+/* A folder that may not be read has nothing to show; want of descriptors is no such answer. */
+static int on_glob_error(const char *path, int error)
+{
+	(void)path;
+	return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
 /* 1 and what is there, for globfree(3); 0: nothing; -E2BIG: more than anybody has. */
 static int matches(const char *base, const char *pattern, glob_t *ret_found)
 {
@@ -79,9 +86,11 @@ static int matches(const char *base, const char *pattern, glob_t *ret_found)
 
 	if (r < 0)
 		return r;
-	r = glob(whole, GLOB_NOSORT, NULL, ret_found);
+	r = glob(whole, GLOB_NOSORT, on_glob_error, ret_found);
+	if (r == GLOB_ABORTED)
+		globfree(ret_found);
 	if (r != 0)
-		return r == GLOB_NOSPACE ? -ENOMEM : 0;
+		return r == GLOB_NOSPACE ? -ENOMEM : r == GLOB_ABORTED ? -EMFILE : 0;
 	if (ret_found->gl_pathc <= MATCHES_MAX)
 		return 1;
 	globfree(ret_found);

@@ -225,8 +225,16 @@ int runner_masks(struct plan *plan, const struct plan_host *host, const struct r
 	if (plan->no_sandbox || !host->harnesses)
 		return 0;
 	for (size_t i = 0; r == 0 && i < host->harnesses->count; i++) {
-		masking.harness = host->harnesses->entries[i].harness;
-		if (masking.harness && !is_declared(runner, masking.harness->name))
+		const struct harness_entry *entry = &host->harnesses->entries[i];
+
+		masking.harness = entry->harness;
+		/* One that is declared and cannot be read is void before this. */
+		if (!masking.harness)
+			r = plan_note(plan,
+				      "harnesses: the file of %s cannot be read, so where its "
+				      "program is there, it can be run: trialctl harness check",
+				      entry->name);
+		else if (!is_declared(runner, masking.harness->name))
 			r = mask_harness(&masking);
 	}
 	return r;

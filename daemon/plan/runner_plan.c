@@ -96,8 +96,11 @@ static int make_sessions(struct runner_plan *runner, const struct plan_host *hos
 	if (!runner->sessions)
 		return -ENOMEM;
 	for (size_t i = 0; i < harnesses->count; i++) {
-		int r = make_session(&runner->sessions[i], host, &harnesses->items[i], launch,
-				     &missing->why);
+		int r;
+
+		runner->sessions[i] = SESSION_PLAN_INIT;
+		r = make_session(&runner->sessions[i], host, &harnesses->items[i], launch,
+				 &missing->why);
 
 		runner->session_count++;
 		if (r == FAULT)

@@ -7,6 +7,16 @@
 
 #include "queue/launch_file.h"
 #include "base/text.h"
+#include "base/words.h"
+
+/* What may be internal is a permission, and is one only for as long as it is configured. */
+static bool is_allowed_still(const struct text_list *internal, const struct config *config)
+{
+	for (size_t i = 0; i < internal->count; i++)
+		if (!words_have(&config->internal, internal->items[i]))
+			return false;
+	return true;
+}
 
 const struct plan_host *frozen_host(struct frozen_host *storage, const struct plan_host *host,
 				    const struct trial_facts *facts)
@@ -20,6 +30,8 @@ const struct plan_host *frozen_host(struct frozen_host *storage, const struct pl
 		storage->config.limits = facts->rerun_limits;
 	if (facts->has.rerun_hosts)
 		storage->config.hosts = facts->rerun_hosts;
+	if (facts->has.rerun_internal && is_allowed_still(&facts->rerun_internal, host->config))
+		storage->config.internal = facts->rerun_internal;
 	if (facts->has.rerun_grace_seconds)
 		storage->config.grace_seconds = facts->rerun_grace_seconds;
 	if (facts->has.rerun_idle_seconds)
@@ -37,6 +49,7 @@ void frozen_take(struct trial_facts *ret_facts, uint64_t of, const struct trial_
 			.rerun_limits = sandbox->has.limits,
 			/* Also when there were none: what is configured now is not to be added. */
 			.rerun_hosts = old->has.hosts,
+			.rerun_internal = old->has.hosts && old->has.sandbox,
 			.rerun_grace_seconds = sandbox->has.grace_seconds,
 			.rerun_idle_seconds = sandbox->has.idle_seconds},
 		.rerun_of = of,
@@ -44,6 +57,7 @@ void frozen_take(struct trial_facts *ret_facts, uint64_t of, const struct trial_
 		.rerun_sha256 = old->harness.sha256,
 		.rerun_limits = sandbox->limits,
 		.rerun_hosts = old->hosts,
+		.rerun_internal = sandbox->internal,
 		.rerun_grace_seconds = sandbox->grace_seconds,
 		.rerun_idle_seconds = sandbox->idle_seconds,
 		/* Its launch is what the Arm made of it, and is not made of it again. */
@@ -74,6 +88,7 @@ void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted)
 	facts->has.rerun_changed = accepted->has.rerun_changed;
 	facts->has.rerun_limits = accepted->has.rerun_limits;
 	facts->has.rerun_hosts = accepted->has.rerun_hosts;
+	facts->has.rerun_internal = accepted->has.rerun_internal;
 	facts->has.rerun_grace_seconds = accepted->has.rerun_grace_seconds;
 	facts->has.rerun_idle_seconds = accepted->has.rerun_idle_seconds;
 	facts->rerun_of = accepted->rerun_of;
@@ -82,6 +97,7 @@ void frozen_copy(struct trial_facts *facts, const struct trial_facts *accepted)
 	facts->rerun_sha256 = accepted->rerun_sha256;
 	facts->rerun_limits = accepted->rerun_limits;
 	facts->rerun_hosts = accepted->rerun_hosts;
+	facts->rerun_internal = accepted->rerun_internal;
 	facts->rerun_grace_seconds = accepted->rerun_grace_seconds;
 	facts->rerun_idle_seconds = accepted->rerun_idle_seconds;
 	facts->arm_id = accepted->arm_id;

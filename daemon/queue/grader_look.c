@@ -159,6 +159,10 @@ static void on_judged(struct ledger_call *call)
 			      (unsigned long long)look->of);
 	else if (r == 0)
 		r = judged_take(queue, call->row, &look->judged, &ended, &fault);
+	else if (r == -EBADMSG || r == -EUCLEAN)
+		r = fault_set(&fault, ERROR_unavailable,
+			      "of: what the ledger has of Trial %llu is damaged",
+			      (unsigned long long)look->of);
 	else
 		r = -EAGAIN;
 	if (r == 0 && !ended)

@@ -103,13 +103,14 @@ struct trial_work {
 	LIST_ENTRY(trial_work) look_link;
 	bool look_awaited;		 /* its start is durable */
 	struct arm_look *arm_look;	 /* that it waits for, likewise */
-	bool arm_looked;		 /* its Arm is as it was */
+	bool arm_looked;		 /* that one is over; look_result tells */
 	struct grader_look *grader_look; /* of a Grader: what it judges, once it is looked at */
 	char *arm_note;			 /* what has changed of it all the same, or NULL */
 	unsigned int looks;		 /* so far */
 	uv_timer_t timer;		 /* of a recovery, or a retry of the last change */
 	int folder_fd;			 /* of a recovery */
 	bool recovering;		 /* its keeper is looked for */
+	bool other_boot;		 /* it was started in another boot of the machine */
 	double grace_seconds;		 /* of a cancel that came before its keeper; < 0: its own */
 	char *canceled_by;
 	char *guarded;		   /* why the guard of free space ended it, or NULL */
@@ -201,6 +202,13 @@ void trial_refuse(struct trial *trial);
 /* It holds a slot. -ENOMEM: it no longer does, and is back in its turn. */
 int trial_start(struct trial *trial);
 void trial_recover(struct trial *trial, const struct ledger_row *row);
+
+/* For recover.c. What a keeper says; its end, or one that is made up; back to its place in the queue. */
+extern const struct launch_watch trial_launch_watch;
+void trial_ended(void *context, const struct outcome_record *record);
+void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by, const char *message);
+void trial_requeue(struct trial *trial);
+char *trial_unit(const struct trial *trial, char unit[TRIAL_UNIT_BYTES]);
 void trial_cancel(struct trial *trial, double grace_seconds, const char *by);
 void trial_leave(struct trial *trial);
 /* Of under_way: one more; one less, the last act of who calls it. */

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * A file or folder of the host that a Trial's place is, or that one lies in. To take a place is to be
@@ -359,6 +360,40 @@ void repository_release(struct trial *trial)
 	}
 	if (trial->writing)
 		leave(trial);
+}
+
+static bool covers(const struct repository *repository, const struct stat *st)
+{
+	for (size_t i = 0; repository && i < repository->count; i++) {
+		const struct ground *ground = repository->places[i].steps[0];
+
+		if (ground->device == st->st_dev && ground->inode == st->st_ino)
+			return true;
+	}
+	return false;
+}
+
+int repository_look_again(struct trial *trial, const struct launch_request *request,
+			  int repository_fd)
+{
+	struct repository *now;
+	struct stat st;
+	int r = repository_get(trial->queue, request, &now);
+
+	if (r < 0)
+		return r;
+	if (now != trial->repository) {
+		repository_release(trial);
+		repository_put(trial->queue, trial->repository);
+		trial->repository = now;
+		return -EAGAIN;
+	}
+	repository_put(trial->queue, now);
+	if (repository_fd < 0 || !repository_is_wanted(request))
+		return 0;
+	if (fstat(repository_fd, &st) < 0)
+		return -errno;
+	return covers(now, &st) ? 0 : -EAGAIN;
 }
 
 /* --- For people ----------------------------------------------------------------------------------- */

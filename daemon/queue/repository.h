@@ -24,7 +24,7 @@
  * another worktree.
  */
 
-/* What this launch wants a lease on: NULL when it neither writes nor judges, or the path is not there. -ENOMEM. */
+/* What this launch wants a lease on: NULL when it neither writes nor judges, or the path is not there. -errno. */
 int repository_get(Queue *queue, const struct launch_request *request,
 		   struct repository **ret_repository);
 /* Frees. NULL is fine. */
@@ -33,6 +33,14 @@ void repository_put(Queue *queue, struct repository *repository);
 bool repository_meets(const struct repository *a, const struct repository *b);
 /* How many places it wants. */
 size_t repository_places_wanted(const struct repository *repository);
+
+/*
+ * What a claimed Trial is about to write to or judge, repository_fd of it the repository (-1: none), is what
+ * it has: 0. -EAGAIN: it was something else, or was not there, when it was accepted or trialsd was started.
+ * Then it has nothing any more, and is to wait for its turn again, with what it wants now. -errno.
+ */
+int repository_look_again(struct trial *trial, const struct launch_request *request,
+			  int repository_fd);
 
 /* Whether a Trial (NULL: one that is about to be accepted) would have it at once; NULL is fine. */
 bool repository_is_free(const struct repository *repository, bool shares,

@@ -190,6 +190,11 @@ static bool writes(const struct launch_request *launch)
 	return !launch->has.role || launch->role != ROLE_grader;
 }
 
+bool repository_is_wanted(const struct launch_request *launch)
+{
+	return launch->repository && (launch_judges(launch) || writes(launch));
+}
+
 int repository_places_open(struct repository_places *ret_places,
 			   const struct launch_request *launch)
 {
@@ -197,7 +202,7 @@ int repository_places_open(struct repository_places *ret_places,
 	int r = 0;
 
 	*ret_places = (struct repository_places){0};
-	if (launch->repository && (judges || writes(launch)))
+	if (repository_is_wanted(launch))
 		r = add_repository(ret_places, judges ? CLAIM_judged : CLAIM_repository,
 				   launch->repository);
 	for (size_t i = 0; r == 0 && !judges && i < launch->binds.count; i++)

@@ -7,7 +7,8 @@
 /*
  * Where a launch writes to on this host, and what it judges: each by device and inode, with all the
  * folders above it, as they are when it is looked at. What is not there, or cannot be opened, is left
- * out: the plan refuses such a launch, or does without it.
+ * out: the plan refuses such a launch, or does without it, and what is there by then is found when it
+ * is started (repository_look_again).
  */
 enum claim {
 	CLAIM_repository, /* a repository that is written to */
@@ -26,6 +27,9 @@ struct repository_places {
 	struct repository_place *items;
 	size_t count;
 };
+
+/* Whether it writes to a repository, or judges what is in it. */
+bool repository_is_wanted(const struct launch_request *launch);
 
 /* 0, or why it cannot be told now: -ENOMEM, -EMFILE, -ENFILE. */
 int repository_places_open(struct repository_places *ret_places,

@@ -140,6 +140,7 @@ static void on_looked(uv_work_t *work, int status)
 		trial_cancel(trial, GRACE_SECONDS, "trialsd");
 	}
 	look_free(look);
+	queue_call_ended(queue);
 }
 
 /* On the loop. */
@@ -184,6 +185,7 @@ static void look_start(Queue *queue, const char *where)
 		return;
 	}
 	queue->space_looking = true;
+	queue_call_begun(queue);
 }
 
 /* Below half of MinFree, anywhere that a running Trial writes. */

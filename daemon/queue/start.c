@@ -20,6 +20,7 @@
 #include "queue/login.h"
 #include "queue/look.h"
 #include "queue/prompt.h"
+#include "queue/repository.h"
 #include "queue/start_runner.h"
 
 #include <stdio.h>
@@ -323,6 +324,24 @@ static int go_without(struct trial *trial, const struct plan_host *host, struct 
 	return r < 0 ? r : no_sandbox_apply(work->plan, host, folder, &work->arguments, ret_fault);
 }
 
+#define MOVES_MAX 5
+
+/* The lease is of what is there now, also where that was not there when it was asked for. */
+static int check_lease(struct trial *trial, const struct launch_request *launch,
+		       struct fault *ret_fault)
+{
+	const struct plan *plan = trial->work->plan;
+	int folder = plan->repository_folder > 0 ? plan->descriptors[plan->repository_folder - 1]
+						 : -1;
+	int r = repository_look_again(trial, launch, folder);
+
+	if (r == -EAGAIN && ++trial->moves > MOVES_MAX)
+		return fault_void(ret_fault, CAUSE_sandbox_unavailable,
+				  "its repository, or what it has bound, is another one each time "
+				  "it is looked at");
+	return r;
+}
+
 static int start_request(struct trial *trial, const struct launch_request *launch,
 			 const struct trial_facts *accepted, struct fault *ret_fault)
 {
@@ -350,6 +369,8 @@ static int start_request(struct trial *trial, const struct launch_request *launc
 				      ret_fault);
 	if (r == FAULT)
 		r = judged_explain(host, launch, ret_fault);
+	if (r == 0)
+		r = check_lease(trial, launch, ret_fault);
 	if (r == 0)
 		r = grader_check_plan(trial, work->plan, ret_fault);
 	if (r == 0 && work->arm_note)
@@ -434,11 +455,11 @@ int start_launch(struct trial *trial, const struct ledger_row *row, const char *
 				       trial->queue->host->config->require_limits);
 	order.descriptors = work->plan->descriptors;
 	order.no_prompt = work->plan->prompt_elsewhere;
-	order.spare = steal(&work->spare);
 	login_order(trial, &order);
 	r = descriptors_check(work->plan, &order, ret_fault);
 	if (r)
 		return r;
+	order.spare = steal(&work->spare);
 	r = launch_new(&work->launch, trial->queue->launcher, &order, watch, trial);
 	/*
 	 * While its keeper is at work. Without this file the Trial runs all the same; it is only less

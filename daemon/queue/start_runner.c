@@ -66,8 +66,9 @@ static int bind_logins(struct trial *trial, struct runner_plan *runner, struct f
 			r = -EAGAIN;
 		if (r == FAULT)
 			r = join_faults(fault, &one);
-		if (r != 0 && (result == 0 || result == FAULT))
-			result = r < 0 && result == FAULT ? FAULT : r;
+		/* What stands in the way is told once: it wins over what is still waited for. */
+		if (r == FAULT || (r != 0 && result == 0))
+			result = r;
 	}
 	return result;
 }

@@ -28,7 +28,6 @@
 #include "base/log.h"
 #include "keeper/record.h"
 
-#define RECOVERY_POLL_MILLISECONDS 100
 #define CHANGE_RETRY_MILLISECONDS 1000
 
 #define TO(state) (1u << STATE_##state)
@@ -55,9 +54,6 @@ struct transition {
 
 static void trial_claimed(struct trial *trial, const struct ledger_row *row);
 static void trial_over(struct trial *trial);
-static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by,
-			   const char *message);
-static void trial_requeue(struct trial *trial);
 
 static unsigned int states_before(enum state to)
 {
@@ -106,6 +102,12 @@ static void on_change_retry(uv_timer_t *timer)
 	trial_end_recorded(work->trial);
 }
 
+/* Its end is known: it is recorded now, or waits for its login, whatever the state is until then. */
+static bool has_end(const struct trial *trial)
+{
+	return trial->work && trial->work->outcome >= 0;
+}
+
 static void transition_failed(struct transition *transition)
 {
 	_cleanup_fault_ struct fault fault = FAULT_INIT;
@@ -119,6 +121,8 @@ static void transition_failed(struct transition *transition)
 	sched_pause(trial->queue, SCHED_STORAGE);
 	if (transition->to == STATE_ended) {
 		uv_timer_start(&trial->work->timer, on_change_retry, CHANGE_RETRY_MILLISECONDS, 0);
+	} else if (has_end(trial)) {
+		return; /* it is over, and that is recorded once its login is dealt with */
 	} else if ((transition->to == STATE_starting && trial->state == STATE_starting) ||
 		   (transition->to == STATE_queued && trial->state == STATE_queued)) {
 		/* Nothing was started: it goes back to its place. The ledger may go on saying
@@ -138,8 +142,8 @@ static bool transition_reached(struct trial *trial, const struct ledger_row *row
 		trial_claimed(trial, row);
 		return true;
 	case STATE_queued:
-		if (trial->state != STATE_queued)
-			return true; /* ended meanwhile */
+		if (trial->state != STATE_queued || has_end(trial))
+			return true; /* ended meanwhile, or about to */
 		trial_release_slot(trial);
 		trial_work_free(trial);
 		sched_add(queue, trial);
@@ -227,7 +231,7 @@ static int trial_set_state(struct trial *trial, enum state to, const struct ledg
  * Nothing of it has run: it gets its turn again, and another uuid, since the name of a scope or a
  * keeper's socket may still be taken by the attempt that was given up.
  */
-static void trial_requeue(struct trial *trial)
+void trial_requeue(struct trial *trial)
 {
 	struct ledger_change back = LEDGER_CHANGE(STATE_queued);
 	char uuid[SD_ID128_UUID_STRING_MAX];
@@ -275,7 +279,7 @@ static void on_running(void *context, uint64_t started_at, uint64_t pid)
 	if (trial->state != STATE_starting)
 		return;
 	change.started_at = started_at;
-	change.plan_digest = trial->work->plan_digest;
+	change.plan_digest = trial->work->plan_digest[0] ? trial->work->plan_digest : NULL;
 	change.facts = sbuffer_blob(&trial->work->facts);
 	change.patient = true;
 	trial_set_state(trial, STATE_running, &change);
@@ -301,7 +305,7 @@ static void on_stuck(void *context)
 		  "slot and its leases are held until it does");
 }
 
-static void on_ended(void *context, const struct outcome_record *record)
+void trial_ended(void *context, const struct outcome_record *record)
 {
 	struct trial *trial = context;
 	struct trial_work *work = trial->work;
@@ -354,12 +358,12 @@ static void on_not_started(void *context, int error)
 	trial_requeue(trial);
 }
 
-static const struct launch_watch trial_launch_watch = {
+const struct launch_watch trial_launch_watch = {
 	.not_started = on_not_started,
 	.running = on_running,
 	.ending = on_ending,
 	.stuck = on_stuck,
-	.ended = on_ended,
+	.ended = trial_ended,
 };
 
 /* Puts everything known into the ledger; also the retry, when the last try failed. */
@@ -383,8 +387,7 @@ void trial_end_recorded(struct trial *trial)
 	}
 }
 
-static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by,
-			   const char *message)
+void trial_end_with(struct trial *trial, enum outcome outcome, enum ender by, const char *message)
 {
 	struct outcome_record record = {
 		.has = {.outcome = true, .ended_by = true, .ended_at = true, .message = true},
@@ -394,7 +397,7 @@ static void trial_end_with(struct trial *trial, enum outcome outcome, enum ender
 		.message = message,
 	};
 
-	on_ended(trial, &record);
+	trial_ended(trial, &record);
 }
 
 static void trial_over(struct trial *trial)
@@ -409,7 +412,7 @@ static void trial_over(struct trial *trial)
 	sched_kick(queue);
 }
 
-static char *trial_unit(const struct trial *trial, char unit[TRIAL_UNIT_BYTES])
+char *trial_unit(const struct trial *trial, char unit[TRIAL_UNIT_BYTES])
 {
 	char uuid[SD_ID128_UUID_STRING_MAX];
 
@@ -475,7 +478,7 @@ static void trial_end_by_fault(struct trial *trial, const struct fault *fault)
 		.hint = fault->hint,
 	};
 
-	on_ended(trial, &record);
+	trial_ended(trial, &record);
 }
 
 static void trial_claimed(struct trial *trial, const struct ledger_row *row)
@@ -484,8 +487,13 @@ static void trial_claimed(struct trial *trial, const struct ledger_row *row)
 	char unit[TRIAL_UNIT_BYTES];
 	int r;
 
-	if (trial->state != STATE_starting || trial->work->outcome >= 0)
+	if (trial->state != STATE_starting || has_end(trial))
 		return; /* ended meanwhile, or about to */
+	if (trial->cancel) {
+		trial_end_with(trial, OUTCOME_canceled, ENDER_client,
+			       "canceled before it was started");
+		return;
+	}
 	if (trial->queue->stopping) {
 		trial_requeue(trial);
 		return;
@@ -577,97 +585,4 @@ void trial_leave(struct trial *trial)
 	}
 	trial_forget(trial);
 	queue_check_stopped(queue);
-}
-
-/* After a crash of the daemon. */
-
-static void recover_end(struct trial *trial)
-{
-	struct trial_work *work = trial->work;
-	struct message *message = NULL;
-	struct outcome_record record;
-
-	if (record_read(work->folder_fd, &message, &record) == 0) {
-		on_ended(trial, &record);
-		message_free(message);
-	} else if (trial->state == STATE_starting && work->started_at == 0 &&
-		   faccessat(work->folder_fd, "stdout", F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
-		/* Its gate never opened: it has not run, so it still has its turn. */
-		if (trial->cancel)
-			trial_end_with(trial, OUTCOME_canceled, ENDER_client,
-				       "canceled before it was started");
-		else
-			trial_requeue(trial);
-	} else {
-		trial_end_with(trial, OUTCOME_lost, ENDER_outside,
-			       "its keeper and its record are both gone");
-	}
-}
-
-/* By the wall clock, which is all that is left of it; negative: without a limit. */
-static double trial_wall_left(const struct trial_work *work)
-{
-	double left = work->wall_seconds + (double)work->started_at / 1e6 -
-		      (double)now_microseconds() / 1e6;
-
-	if (work->wall_seconds < 0 || !work->started_at)
-		return -1;
-	return left > 0 ? left : 0;
-}
-
-/* The keeper's lock on the folder says whether it lives; while it does, it is to be found. */
-static void on_recovery_timer(uv_timer_t *timer)
-{
-	struct trial_work *work = timer->data;
-	struct trial *trial = work->trial;
-	char uuid[SD_ID128_UUID_STRING_MAX], unit[TRIAL_UNIT_BYTES];
-	bool held = launch_folder_held(work->folder_fd) == 1;
-	int r;
-
-	/* Also of a folder that nobody holds: its keeper's may have been deleted under it. */
-	r = launch_adopt(&work->launch, trial->queue->launcher, trial->id,
-			 sd_id128_to_uuid_string(trial->uuid, uuid), trial_unit(trial, unit),
-			 trial_wall_left(work), &trial_launch_watch, trial);
-	if (r < 0 && held)
-		return; /* it is on its way in or out: its lock will tell */
-	uv_timer_stop(timer);
-	work->recovering = false;
-	work->folder_fd = r < 0 ? work->folder_fd : fd_close(work->folder_fd);
-	if (r < 0)
-		recover_end(trial);
-	else if (trial->cancel || (trial->state == STATE_ending && work->canceled_by))
-		launch_cancel(work->launch, work->grace_seconds); /* it may not have arrived */
-}
-
-void trial_recover(struct trial *trial, const struct ledger_row *row)
-{
-	Queue *queue = trial->queue;
-	bool same_boot = row->boot_id && strcmp(row->boot_id, queue->boot_id) == 0;
-
-	if (trial_work_new(trial) < 0)
-		return;
-	trial->work->started_at = row->started_at;
-	view_writable(row, &trial->work->writable);
-	trial->work->wall_seconds = view_wall_seconds(row);
-	if (row->canceled_by)
-		trial->work->canceled_by = strdup(row->canceled_by);
-	if (launch_folder(queue->trials_fd, trial->id, true, &trial->work->folder_fd) < 0) {
-		trial_end_with(trial, OUTCOME_lost, ENDER_outside, "its folder is gone");
-		return;
-	}
-	/* A keeper that lives was started in this boot, whatever the ledger says. */
-	if (!same_boot && launch_folder_held(trial->work->folder_fd) != 1) {
-		struct message *message = NULL;
-		struct outcome_record record;
-
-		if (record_read(trial->work->folder_fd, &message, &record) == 0)
-			on_ended(trial, &record);
-		else
-			trial_end_with(trial, OUTCOME_interrupted, ENDER_outside,
-				       "the machine was restarted under it");
-		message_free(message);
-		return;
-	}
-	trial->work->recovering = true;
-	uv_timer_start(&trial->work->timer, on_recovery_timer, 0, RECOVERY_POLL_MILLISECONDS);
 }

@@ -45,6 +45,7 @@ struct trial {
 	bool fresh;		    /* its next attempt has a keeper of its own, no spare */
 	bool cancel;		    /* a cancel was accepted: it must not start */
 	bool stuck;		    /* its end is overdue, and its keeper at work on it */
+	unsigned char moves;	    /* how often its repository was another one at its start */
 	unsigned int changes;	    /* state changes on their way to the ledger */
 	struct trial_work *work;    /* from its claim on; NULL while it only waits */
 };

@@ -202,6 +202,17 @@ static int view_logs(struct view *view)
 	return 0;
 }
 
+static void view_plan(struct trial_view *trial, const struct trial_facts *facts)
+{
+	trial->plan = facts->plan;
+	trial->has.plan = facts->has.plan;
+	trial->sandbox = facts->sandbox;
+	trial->has.sandbox = facts->has.sandbox;
+	/* Not what is masked there, beside it. */
+	if (facts->has.sandbox && trial->has.command)
+		trial->command = facts->sandbox.command;
+}
+
 int view_make(struct view *ret_view, const struct ledger_row *row, const char *trials_folder,
 	      bool with_plan)
 {
@@ -255,15 +266,8 @@ int view_make(struct view *ret_view, const struct ledger_row *row, const char *t
 		trial->rerun_of = facts.rerun_of;
 		trial->has.rerun_of = facts.has.rerun_of;
 		ret_view->hosts = facts.hosts;
-		if (with_plan) {
-			trial->plan = facts.plan;
-			trial->has.plan = facts.has.plan;
-			trial->sandbox = facts.sandbox;
-			trial->has.sandbox = facts.has.sandbox;
-			/* Not what is masked there, beside it. */
-			if (facts.has.sandbox && trial->has.command)
-				trial->command = facts.sandbox.command;
-		}
+		if (with_plan)
+			view_plan(trial, &facts);
 	}
 	/* Whatever its keeper said, which knows no number. */
 	if (trial->has.cause && trial->cause == CAUSE_no_verdict) {

@@ -25,6 +25,7 @@
 	X(rerun_sha256, STRING, OPTIONAL, 64, "of its program, of a session")                      \
 	X(rerun_limits, LIMITS, OPTIONAL, 0, "all that there were")                                \
 	X(rerun_hosts, STRINGS, OPTIONAL, HOSTS_MAX, "that it might reach")                        \
+	X(rerun_internal, STRINGS, OPTIONAL, HOSTS_MAX, "those of them that might be internal")    \
 	X(rerun_grace_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "from TERM to the end")             \
 	X(rerun_idle_seconds, SECONDS, OPTIONAL, SECONDS_MAX, "of its connections")                \
 	X(arm_id, STRING, OPTIONAL, ARM_ID_BYTES, "of an Arm: its id; then, of it:")               \

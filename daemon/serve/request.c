@@ -526,7 +526,8 @@ static void notify_session(Session *session, const struct ledger_row *row,
 
 /*
  * Answers every wait for this Trial. They are taken out of the bucket first: an answered request
- * may let its session handle further ones, which may wait in the same bucket.
+ * may let its session handle further ones, which may wait in the same bucket. The answers are written
+ * when the loop next sleeps, so that whoever has one finds slot, leases and locks free.
  */
 static void notify_waits(Server *server, const struct ledger_row *row)
 {
@@ -542,14 +543,9 @@ static void notify_waits(Server *server, const struct ledger_row *row)
 		LIST_INSERT_HEAD(&answered, request, wait_link);
 	}
 	while ((request = LIST_FIRST(&answered))) {
-		Session *session = session_ref(request->session);
-
 		request_unwait(request);
 		request_reply_row(request, row);
 		request_done(request);
-		/* Somebody waits for this, and nobody for what else comes of the end. */
-		session_flush_now(session);
-		session_unref(session);
 	}
 }
 

@@ -172,12 +172,6 @@ void session_flush(Session *session)
 	session_write(session);
 }
 
-void session_flush_now(Session *session)
-{
-	if (session->dirty && !session->closing)
-		session_flush(session);
-}
-
 void session_flush_later(Session *session)
 {
 	if (session->closing)

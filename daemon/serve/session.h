@@ -88,8 +88,6 @@ void session_drain(Session *session);
 /* The client broke a rule: likewise, with this constant as the last word. */
 void session_break(Session *session, const char *message);
 void session_flush(Session *session);
-/* The same where there is anything to be written. */
-void session_flush_now(Session *session);
 /* What stands in `output` is written before the loop sleeps. */
 void session_flush_later(Session *session);
 /* Goes on with frames that were left when too many requests were pending. */

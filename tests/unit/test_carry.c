@@ -2,6 +2,7 @@
 #include "carry_fixture.h"
 
 #include <check.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -306,6 +307,50 @@ START_TEST(what_is_open_is_left_for_a_while)
 }
 END_TEST
 
+static void remove_set_aside(int folder_fd)
+{
+	DIR *folder = fdopendir(openat(folder_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	struct dirent *entry;
+	char path[300];
+
+	while ((entry = readdir(folder))) {
+		if (strncmp(entry->d_name, ".trialsd-aside-", 15) != 0)
+			continue;
+		snprintf(path, sizeof(path), "%s/full", entry->d_name);
+		ck_assert_int_eq(unlinkat(folder_fd, path, AT_REMOVEDIR), 0);
+		ck_assert_int_eq(unlinkat(folder_fd, entry->d_name, AT_REMOVEDIR), 0);
+	}
+	closedir(folder);
+}
+
+/* As a Trial may leave them in a home of its own. */
+START_TEST(folders_in_the_way)
+{
+	static const char *const folders[] = {"auth.json", ".trialsd-new-auth.json"};
+	int host = carry_fds[LOGIN_FD_PRODUCTION];
+
+	carry_begin(false);
+	for (int round = 0; round < 2; round++) {
+		for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+			unlinkat(host, folders[i], 0);
+			ck_assert_int_eq(mkdirat(host, folders[i], 0700), 0);
+			ck_assert_int_eq(mkdirat(carry_fds[LOGIN_FD_COPY], "full", 0700), 0);
+			ck_assert_int_eq(renameat(carry_fds[LOGIN_FD_COPY], "full", host, "full"),
+					 0);
+			ck_assert_int_eq(renameat(host, "full", host,
+						  i ? ".trialsd-new-auth.json/full"
+						    : "auth.json/full"),
+					 0);
+		}
+		ck_assert_int_eq(login_file_put(LOGIN_HOST, login_text(2), strlen(login_text(2))),
+				 0);
+		file_holds(LOGIN_HOST, login_text(2));
+		ck_assert_int_eq(faccessat(host, folders[1], F_OK, AT_SYMLINK_NOFOLLOW), -1);
+	}
+	remove_set_aside(host);
+}
+END_TEST
+
 START_TEST(locked)
 {
 	int lock;
@@ -403,6 +448,7 @@ static Suite *carry_suite(void)
 	tcase_add_test(test_case, swapped_back_for_the_newest);
 	tcase_add_test(test_case, overwritten_while_it_is_written);
 	tcase_add_test(test_case, what_is_open_is_left_for_a_while);
+	tcase_add_test(test_case, folders_in_the_way);
 	tcase_add_test(test_case, locked);
 	tcase_add_loop_test(test_case, watched, 0, 3 * LOGIN_SAVES);
 	suite_add_tcase(suite, test_case);

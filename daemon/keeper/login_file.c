@@ -155,7 +155,8 @@ int login_file_read(int folder_fd, const char *name, struct login_content *ret,
 	return 0;
 }
 
-int login_file_set_aside(int folder_fd, const char *name)
+/* What stands under the name, whatever it is, has another one from then on. */
+static int set_aside(int folder_fd, const char *name)
 {
 	char aside[sizeof(ASIDE_PREFIX) + 16];
 	uint64_t random;
@@ -174,8 +175,7 @@ static int write_beside(int folder_fd, const char *name, const void *data, size_
 
 	if (unlinkat(folder_fd, name, 0) < 0 && errno != ENOENT) {
 		/* A folder: in a home of its own, a Trial may make what it likes. */
-		r = errno == EISDIR || errno == EPERM ? login_file_set_aside(folder_fd, name)
-						      : -errno;
+		r = errno == EISDIR || errno == EPERM ? set_aside(folder_fd, name) : -errno;
 		if (r < 0)
 			return r;
 	}
@@ -312,7 +312,7 @@ int login_file_put(int folder_fd, const char *name, const void *data, size_t siz
 
 	if (r != -EISDIR && r != -ENOTEMPTY && r != -EEXIST)
 		return r;
-	r = login_file_set_aside(folder_fd, name);
+	r = set_aside(folder_fd, name);
 	return r < 0 ? r : login_file_replace(folder_fd, name, data, size, NULL, true);
 }
 

@@ -29,9 +29,6 @@ bool login_stat_same(const struct stat *a, const struct stat *b);
 int login_file_read(int folder_fd, const char *name, struct login_content *ret,
 		    char ret_reason[GATE_REASON_BYTES]);
 
-/* What stands under the name, whatever it is, has another one from then on. 0 or -errno. */
-int login_file_set_aside(int folder_fd, const char *name);
-
 /*
  * Puts a new file (0600, ours) under the name: written beside it, synced if durable, renamed.
  * was: what it takes the place of, as it was read; -EAGAIN, and all as before, when another is
